@@ -1,5 +1,5 @@
 import type { ArtifactProducer, UploadConsumer } from '../crds/config/adapter-file/entry.ts';
-import type { EffectiveServer } from '../crds/config/adapter-file/effective-server.ts';
+import { type EffectiveServer, effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
 import type { DisabledTools } from './catalog/disabled-tools.ts';
 import { AdapterError } from './errors.ts';
 import type { FileDeps } from './file-deps.ts';
@@ -10,6 +10,9 @@ import { artifactResources } from './artifacts/artifact-resources.ts';
 import type { MountAdditions } from './mount/create-mount.ts';
 import { downloadUrl } from './artifacts/download-url.ts';
 import { downloadOf } from './access/wishes.ts';
+import { Handles } from './file-roles/handles.ts';
+import type { RoleDeps } from './file-roles/role-deps.ts';
+import { roleTools } from './file-roles/role-tools.ts';
 import { TextKeeper } from './spill/keep-text.ts';
 import { readerTool } from './spill/reader-tool.ts';
 import type { ResultSpilling } from './spill/result-spilling.ts';
@@ -60,6 +63,14 @@ export function fileTools(server: EffectiveServer, parts: FileToolDeps): MountAd
     draftMaxSize: config.files.drafts ? config.uploads.max_file_bytes : undefined,
     consumer: (entry, helper) => consumer(server, entry, helper, parts),
     producer: (entry) => (opened === undefined ? undefined : producer(server, entry, opened, parts)),
+    roles:
+      opened &&
+      roleTools(
+        server,
+        () => roleDeps(server, opened, parts),
+        (tool, { seen, folder, reason }) =>
+          parts.warn(`${tool} named a file that was not taken (${reason}): ${JSON.stringify(seen)} below ${folder}`),
+      ),
     artifacts: () => (opened === undefined ? undefined : resources(server, opened, parts)),
     ...(opened !== undefined && {
       reader: () => reader(server, opened, parts),
@@ -73,7 +84,11 @@ function resources(server: EffectiveServer, opened: OpenedFiles, parts: FileTool
   const { expose_as_resources: byDefault } = parts.config.artifacts;
   const exposes =
     (byDefault && spillSettings(server.results) !== undefined) ||
-    server.adapters.some((entry) => entry.type === 'artifact_producer' && (entry.expose_as_resource ?? byDefault));
+    server.adapters.some((entry) =>
+      entry.type === 'artifact_producer'
+        ? (entry.expose_as_resource ?? byDefault)
+        : entry.type === 'files' && byDefault,
+    );
   return artifactResources({ ...artifactParts(server, opened, parts), exposes });
 }
 
@@ -148,6 +163,37 @@ function producer(
     known,
     locksOfCalls: store,
   });
+}
+
+function roleDeps(server: EffectiveServer, opened: OpenedFiles, parts: FileToolDeps): RoleDeps {
+  const { config, store, sessions, schemas, telemetry, notices, warn, known } = parts;
+  const times = fileTimes(config);
+  const guarded = new Set(
+    config.servers.filter((one) => effectiveServer(config, one).access !== null).map(({ id }) => id),
+  );
+  return {
+    ...artifactParts(server, opened, parts),
+    keptVersions: config.files.versions,
+    urlTtlSeconds: presignTtlSeconds(config),
+    handles: new Handles({
+      serverId: server.id,
+      uploadScheme: config.uploads.uri_scheme,
+      artifactScheme: config.artifacts.uri_scheme,
+      uploadTtlMs: times.uploadTtlMs,
+      artifactTtlMs: times.artifactTtlMs,
+      records: store.files,
+      sessions,
+      scope: config.artifacts.scope,
+      shares: (serverId) => !guarded.has(serverId),
+    }),
+    edits: store,
+    schemas,
+    telemetry,
+    downloadUrl: downloads(opened, parts),
+    onListChanged: (session) => notices.resourcesChanged(session),
+    warn,
+    known,
+  };
 }
 
 function artifactParts(server: EffectiveServer, opened: OpenedFiles, { config, store }: FileToolDeps) {

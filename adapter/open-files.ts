@@ -29,7 +29,7 @@ const MAX_RENEW_MS = 20_000;
 /** Whether anything is configured that stores files; only then the folder has to be there. */
 export function storesFiles({ core, uploads, artifacts, servers }: AdapterConfig): boolean {
   const keeps = (one: AdapterConfig['servers'][number]): boolean =>
-    one.adapters.some((entry) => entry.type === 'artifact_producer' && entry.persist) ||
+    one.adapters.some((entry) => (entry.type === 'artifact_producer' && entry.persist) || entry.type === 'files') ||
     spillSettings(effectiveServer({ core }, one).results) !== undefined;
   return uploads.enabled || (artifacts.enabled && servers.some(keeps));
 }

@@ -27,7 +27,13 @@ export function unusablePatterns({ core, servers }: Pick<AdapterConfig, 'core' |
             false,
             'it is skipped',
           )
-        : [],
+        : entry.type === 'files'
+          ? entry.found.flatMap(({ pattern }, k) =>
+              pattern === null
+                ? []
+                : unusable([pattern], ['servers', i, 'adapters', j, 'found', k], false, 'it finds nothing'),
+            )
+          : [],
     ),
   ]);
 }

@@ -6,6 +6,7 @@ import { locate, type Span } from '../exchange/scanning/json-scan.ts';
 import { AFTER_LIMIT_MS } from '../limits.ts';
 import { FileRefused, type OpenedFile, StorageFault } from '../files/keys/file-key.ts';
 import type { FileRecord } from '../state/file-records.ts';
+import { artifactMeta, LINK_REVISION, linkBlock, urlBlock } from './artifact-blocks.ts';
 import { type ContentForm, contentForm, fileContent } from './artifact-content.ts';
 import { OPEN_PLACE, type ResultAdditions, withAdditions } from './artifact-result.ts';
 import { artifactUri } from './artifact-uri.ts';
@@ -18,8 +19,6 @@ import type { CapturedCall, ProducerOptions, ProducerSettings } from './producer
 const RENEW_MS = 20_000;
 /** How long before the exchange ends a capture is given up, so that its end is heard of. */
 const MARGIN_MS = 5_000;
-/** The first revision with resource links in results. */
-const LINK_REVISION = '2025-06-18';
 const QUOTAS = new Set(['session_quota', 'storage_quota']);
 /** The disk is full, or our part of it. */
 const FULL = new Set(['ENOSPC', 'EDQUOT']);
@@ -157,15 +156,7 @@ export class ArtifactCapture {
     const uri = artifactUri(artifacts.uri_scheme, file);
     const mayDownload = this.#call.caller.access?.allows(downloadOf(uri)) !== false;
     const url = mayDownload ? await this.#unlessFailed(async () => downloadUrl?.(file, this.#call)) : undefined;
-    const artifact = {
-      artifact_uri: uri,
-      artifact_id: file.fileId,
-      filename: file.filename,
-      mime_type: file.mimeType,
-      size_bytes: file.sizeBytes,
-      expose_as_resource: file.exposed,
-      ...(url === undefined ? {} : { download_url: url }),
-    };
+    const artifact = artifactMeta(file, uri, url);
     const last: string[] = [];
     const raw = this.#settings.rawOutput ? await this.#unlessFailed(() => this.#openFor(file)) : undefined;
     if (raw !== undefined) last.push(rawBlock(file, uri, raw));
@@ -282,15 +273,6 @@ function rawBlock({ mimeType }: FileRecord, uri: string, { opened, form }: RawCo
 function withContent(text: string, { opened, form }: RawContent): StreamedAnswer {
   const at = text.indexOf(OPEN_PLACE);
   return fileContent(opened, form, text.slice(0, at), text.slice(at + OPEN_PLACE.length));
-}
-
-function linkBlock({ filename, mimeType, sizeBytes, toolName }: FileRecord, uri: string): string {
-  const description = `File that the tool ${toolName ?? ''} produced`;
-  return JSON.stringify({ type: 'resource_link', uri, name: filename, description, mimeType, size: sizeBytes });
-}
-
-function urlBlock({ filename }: FileRecord, url: string): string {
-  return JSON.stringify({ type: 'text', text: `Download ${filename}: ${url}\n[${filename}](${url})` });
 }
 
 /** Whether the tool's own text has the URL already, as it stands in JSON. */

@@ -22,7 +22,7 @@ export interface ProducerOptions {
   readonly locks: Locks;
   readonly telemetry: Pick<Telemetry, 'artifact' | 'artifactFailed'>;
   /** Makes the URL by which an artifact can be downloaded; undefined without `core.allow_artifacts_download`. */
-  readonly downloadUrl: ((file: FileRecord, call: CapturedCall) => Promise<string>) | undefined;
+  readonly downloadUrl: ((file: FileRecord, call: Pick<CapturedCall, 'caller'>) => Promise<string>) | undefined;
   /** Tells the session that its list of resources has changed. Must not fail. */
   readonly onListChanged: (session: SessionKey) => void;
   readonly warn: (message: string) => void;

@@ -1,3 +1,4 @@
+import { ToolMap } from '../tools/tool-map.ts';
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
@@ -61,7 +62,7 @@ export function withCodeMode(server: EffectiveServer, additions: MountAdditions,
   const totalMs = timeOf(toolTimeouts(server)(codeToolName(prefix, 'execute')), limits.totalMs);
   const instead = codeToolDefinitions(prefix, { ...limits, totalMs }).filter(({ name }) => !disabled.matches(name));
   const indexOf = toolIndexes(additions.own, caches);
-  const steps = new Map(additions.steps);
+  const steps = new ToolMap(additions.steps, (tool) => additions.steps.get(tool));
   for (const { tool, name } of instead) {
     steps.set(
       name,

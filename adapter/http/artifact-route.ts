@@ -11,7 +11,7 @@ import { isId } from '../files/keys/paths.ts';
 import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
 import { openSession, type Verdict, verifyDownload } from '../files/urls/signed-url.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
-import type { FileRecord, FileRecords } from '../state/file-records.ts';
+import { type FileRecord, type FileRecords, versionOf, versionsOf } from '../state/file-records.ts';
 import { downloadFailure } from '../telemetry/outcome-labels.ts';
 import type { DownloadObservation, Telemetry } from '../telemetry/telemetry.ts';
 import { admitFiles, admitSigned, type StepUp } from './auth.ts';
@@ -130,7 +130,8 @@ async function download(
   if (!isServer) throw new AdapterError('unknown_server');
   request.attributes.sessionId = sessionId;
 
-  const file = await find(request.method === 'HEAD' ? 'find' : 'use');
+  const newest = await find(request.method === 'HEAD' ? 'find' : 'use');
+  const file = newest && asked(newest, queryOf(request).getAll('version'));
   if (file === undefined) throw new NotFound('not_found');
   if (filename !== undefined && filename !== file.filename) throw new NotFound('filename_mismatch');
   const elsewhere = await files.url(file, { expiresInSeconds: options.redirectTtlSeconds, as: 'attachment' });
@@ -145,6 +146,12 @@ async function download(
     throw error instanceof FileRefused ? new NotFound('file_missing') : error;
   });
   told.bytes = await send(request, reply, file, opened);
+}
+
+/** The version that is asked for with `version`; undefined: it is not kept, or there never was one. */
+function asked(newest: FileRecord, [version, ...more]: readonly string[]): FileRecord | undefined {
+  if (version === undefined) return newest;
+  return more.length > 0 ? undefined : versionsOf(newest).find((file) => String(versionOf(file)) === version);
 }
 
 function sessionOf({ secret }: ArtifactRouteOptions, { params }: Download): string {
@@ -184,7 +191,7 @@ async function admit(
 /** Returns how many bytes of the file have left. */
 async function send(request: Download, reply: FastifyReply, file: FileRecord, opened: OpenedFile): Promise<number> {
   const { size, modifiedAt } = opened;
-  const etag = `"${file.fileId}-${size.toString(16)}-${Math.floor(modifiedAt).toString(16)}"`;
+  const etag = `"${file.contentId ?? file.fileId}-${size.toString(16)}-${Math.floor(modifiedAt).toString(16)}"`;
   if (request.method === 'HEAD') {
     sendHead(request, reply, file, { size, modifiedAt, etag });
     return 0;

@@ -1,4 +1,4 @@
-import type { AdapterEntry, ArtifactProducer, UploadConsumer } from '../../crds/config/adapter-file/entry.ts';
+import type { ArtifactProducer, UploadConsumer } from '../../crds/config/adapter-file/entry.ts';
 import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
 import { UPLOAD } from '../access/wishes.ts';
 import { withGuidance } from '../catalog/consumer-guidance.ts';
@@ -6,7 +6,9 @@ import type { OwnTool } from '../catalog/catalog.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import type { MountAdditions } from './create-mount.ts';
 import type { OwnResources } from '../lists/own-resources.ts';
-import { toolEntries } from '../tools/settings.ts';
+import { type SingleEntry, toolEntries } from '../tools/settings.ts';
+import { ToolMap } from '../tools/tool-map.ts';
+import type { RoleTools } from '../file-roles/role-tools.ts';
 import type { ToolStep } from '../tools/tool-step.ts';
 import type { UploadUrlTool } from '../uploads/upload-url-tool.ts';
 import type { readerTool } from '../spill/reader-tool.ts';
@@ -27,6 +29,8 @@ export interface AdditionDeps {
   readonly consumer: (entry: UploadConsumer, helper: UploadUrlTool | undefined) => ToolStep;
   /** Undefined for an entry that changes nothing. */
   readonly producer: (entry: ArtifactProducer) => ToolStep | undefined;
+  /** Tools whose arguments are files by their roles; undefined where there are none. */
+  readonly roles?: RoleTools | undefined;
   readonly artifacts: () => OwnResources | undefined;
   /** Undefined where results pass whatever their length. `reader`: the tool that reads artifacts, where clients see it. */
   readonly spilling?: (settingsOf: SpillSettingsOf, reader: string | undefined) => ResultSpilling | undefined;
@@ -37,9 +41,10 @@ export interface AdditionDeps {
 export function mountAdditions(server: EffectiveServer, parts: AdditionDeps): MountAdditions {
   const { uploadUrl, disabled } = parts;
   const helper = uploadUrl !== undefined && !disabled.matches(uploadUrl.name) ? uploadUrl : undefined;
-  const steps = new Map<string, ToolStep>();
-  const transforms = new Map<string, (tool: string) => string>();
-  const made = new Map<AdapterEntry, ToolStep | undefined>();
+  const { roles } = parts;
+  const steps = new ToolMap<ToolStep>([], roles?.stepOf);
+  const transforms = new ToolMap<(tool: string) => string>([], roles?.guidanceOf);
+  const made = new Map<SingleEntry, ToolStep | undefined>();
   let isProducer = false;
   for (const [tool, entry] of toolEntries(server)) {
     if (!made.has(entry)) {
@@ -56,9 +61,10 @@ export function mountAdditions(server: EffectiveServer, parts: AdditionDeps): Mo
   const own: OwnTool[] = helper === undefined ? [] : [{ ...helper, wish: UPLOAD }];
   const settingsOf = spillSettings(server.results);
   const isOwn = (tool: string): boolean => own.some(({ name }) => name === tool);
-  const reader = settingsOf === undefined ? undefined : visible(parts.reader?.(), disabled);
+  const reads = settingsOf !== undefined || roles?.finds === true;
+  const reader = reads ? visible(parts.reader?.(), disabled) : undefined;
   const spilling = settingsOf && parts.spilling?.((tool) => (isOwn(tool) ? undefined : settingsOf(tool)), reader?.name);
-  if (spilling !== undefined && reader !== undefined) {
+  if (reader !== undefined && (spilling !== undefined || roles?.finds === true)) {
     steps.set(reader.name, reader.step);
     own.push(reader);
   }
@@ -70,7 +76,7 @@ export function mountAdditions(server: EffectiveServer, parts: AdditionDeps): Mo
     resources: joinedResources(
       [
         helper && workflowResource(helper.workflow),
-        isProducer || spilling !== undefined ? parts.artifacts() : undefined,
+        isProducer || spilling !== undefined || roles !== undefined ? parts.artifacts() : undefined,
       ].filter((one) => one !== undefined),
     ),
     spilling,

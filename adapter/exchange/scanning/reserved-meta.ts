@@ -1,6 +1,6 @@
 import { elements, folded, locate, members, splice } from './json-scan.ts';
 
-const RESERVED: ReadonlySet<string> = new Set(['artifact', 'artifact_error']);
+const RESERVED: ReadonlySet<string> = new Set(['artifact', 'artifacts', 'artifact_error', 'artifact_errors']);
 /** Whether a member of a result's `_meta` is one that only the adapter writes. */
 export const isReserved = (name: string): boolean => RESERVED.has(name);
 

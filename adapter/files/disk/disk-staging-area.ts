@@ -1,6 +1,6 @@
 import { constants, existsSync } from 'node:fs';
 import { access as checkAccess, mkdir, realpath } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Storage } from '../../../crds/config/adapter-file/storage.ts';
 import type { FileKind } from '../../state/file-records.ts';
 import { AnchoredFolder, rawName, syncFolders, utf8 } from './anchored-folder.ts';
@@ -22,7 +22,7 @@ import { openFirst, outputFences } from './disk-output.ts';
 import { filesBelow, moveBelow } from './disk-tree.ts';
 import { DiskWriter } from './disk-writer.ts';
 import type { StagingArea, StagedItem } from './staging-area.ts';
-import { outputCandidates } from './output-candidates.ts';
+import { foundCandidates, outputCandidates } from './output-candidates.ts';
 import { ScratchFile } from './scratch-file.ts';
 import { isComponent, isId } from '../keys/paths.ts';
 import { type FileKey, FileRefused, type FileWriter, type OpenedFile } from '../keys/file-key.ts';
@@ -143,6 +143,20 @@ export class DiskStagingArea implements StagingArea {
     if (!isId(sessionId)) throw new FileRefused('outside', 'the session id is none');
     const candidates = outputCandidates(path, { sessionId, serverId }, await outputFences(this.#root, this.#options));
     return openFirst(candidates, this.#anchored);
+  }
+
+  async openFound(path: string, folder: string): Promise<OpenedFile> {
+    const fences = await outputFences(this.#root, { ...this.#options, locatorRoots: [folder] });
+    return openFirst(foundCandidates(path, folder, fences), this.#anchored);
+  }
+
+  async removeFound({ path, version }: OpenedFile): Promise<void> {
+    await this.#in(dirname(path), async (folder) => {
+      const there = await DiskFile.open(path, this.#anchored, this.#calls);
+      const isIt = there.version.id === version.id;
+      await there.close();
+      if (isIt) await folder.unlink(rawName(basename(path)));
+    });
   }
 
   async filesIn(item: Item): Promise<string[]> {

@@ -34,7 +34,7 @@ export async function moveBelow(
   const [name = '', ...rest] = names;
   if (rest.length > 0) {
     using inner = await folder.openFolder(name);
-    return moveBelow(inner, rest, to, filename);
+    return await moveBelow(inner, rest, to, filename);
   }
   const stats = await folder.stats(name);
   if (stats === undefined) throw new FileRefused('missing', `${folder.pathOf(name)} is not there`);

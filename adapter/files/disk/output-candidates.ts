@@ -39,6 +39,13 @@ export function outputCandidates(path: string, session: OutputSession, fences: O
   return [...new Set(candidates)].filter((candidate) => isAllowed(candidate, session, fences));
 }
 
+/** The place of a file that a tool has written into one folder outside of ours; none where the path leads elsewhere. */
+export function foundCandidates(path: string, folder: string, fences: OutputFences): string[] {
+  if (path.length > LONGEST_PATH || path.includes('\0')) return [];
+  const place = realPath(posix.normalize(posix.isAbsolute(path) ? path : posix.join(folder, path)), fences);
+  return isInFolder(place, fences) ? [place] : [];
+}
+
 /** What lies under a configured folder, under the folder that it really is. */
 function realPath(path: string, { root, configuredRoot, roots }: OutputFences): string {
   const known = [{ configured: configuredRoot, real: root }, ...roots];
@@ -55,7 +62,14 @@ function isAllowed(
   const isOwn = (['upload', 'artifact'] as const).some((kind) =>
     trees.some((tree) => isInside(path, posix.join(sessionsFolder(root, kind, tree), sessionId))),
   );
-  if (isOwn) return true;
+  return isOwn || isInFolder(path, { root, roots, forbidden });
+}
+
+/** Whether a path lies below one of the other roots, and is none of ours or the system's. */
+function isInFolder(
+  path: string,
+  { root, roots, forbidden }: Pick<OutputFences, 'root' | 'roots' | 'forbidden'>,
+): boolean {
   const isOurs = ['uploads', 'artifacts', 'state'].some((tree) => isInside(path, posix.join(root, tree)));
   if (isOurs || SYSTEM_FOLDERS.some((folder) => isInside(path, folder))) return false;
   if (forbidden.some((file) => path === file || path.startsWith(`${file}-`) || isInside(path, file))) return false;

@@ -29,6 +29,13 @@ export interface StagingArea {
    * (`storage.artifact_locator_policy`). Fails with FileRefused for anything else, whatever it is.
    */
   openOutput(path: string, sessionId: string, serverId?: string): Promise<OpenedFile>;
+  /**
+   * Opens a file that a tool has written into a folder of its own, outside of ours. `path`: absolute, or from the folder on.
+   * Fails with FileRefused for anything that is not a plain file below the folder.
+   */
+  openFound(path: string, folder: string): Promise<OpenedFile>;
+  /** Removes a file that `openFound` has opened, unless another one is in its place by now. */
+  removeFound(file: OpenedFile): Promise<void>;
   /** The regular files directly in an item's folder, newest first, temporary ones left out; none without a folder. */
   filesIn(item: Omit<FileKey, 'filename'>): Promise<string[]>;
   /**

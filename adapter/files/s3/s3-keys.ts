@@ -7,7 +7,8 @@ export const keyOf = (prefix: string, { kind, sessionId, fileId, contentId, file
 /** What all keys of one kind start with. */
 export const folderOf = (prefix: string, kind: FileKey['kind']): string => `${prefix}${kind}s/sessions/`;
 
-const REST = /^(?<sessionId>[0-9a-f]{32})\/(?<fileId>[0-9a-f]{32})\/(?:(?<contentId>[0-9a-f]{32})\/)?(?<filename>[^/]+)$/;
+const REST =
+  /^(?<sessionId>[0-9a-f]{32})\/(?<fileId>[0-9a-f]{32})\/(?:(?<contentId>[0-9a-f]{32})\/)?(?<filename>[^/]+)$/;
 
 /** Undefined for a key that `keyOf` does not make: the bucket may hold what belongs to others. */
 export function placeOf(prefix: string, kind: FileKey['kind'], key: string): FileKey | undefined {

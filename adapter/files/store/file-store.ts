@@ -160,7 +160,10 @@ export class FileStore {
       if (performance.now() < this.#blobRestsUntil) throw new Error('object storage did not answer a moment ago');
       const timeout = AbortSignal.timeout(this.#blobTimeoutMs);
       try {
-        await blobStore.remove(files.flatMap(versionsOf), stop === undefined ? timeout : AbortSignal.any([stop, timeout]));
+        await blobStore.remove(
+          files.flatMap(versionsOf),
+          stop === undefined ? timeout : AbortSignal.any([stop, timeout]),
+        );
       } catch (error) {
         // A cleanup discards batch after batch; waiting for each of them would take hours.
         if (timeout.aborted) this.#blobRestsUntil = performance.now() + BLOB_STORE_REST_MS;

@@ -1,7 +1,14 @@
 import { LRUCache } from 'lru-cache';
 
 import { DueQueue } from './due-queue.ts';
-import { type FileKey, type FileKind, type FilePage, type FileRecord, type FileTotals, heldBytes } from '../file-records.ts';
+import {
+  type FileKey,
+  type FileKind,
+  type FilePage,
+  type FileRecord,
+  type FileTotals,
+  heldBytes,
+} from '../file-records.ts';
 import type { FileTable, StoredFile } from '../tables/file-table.ts';
 import type { SessionKey } from '../session-key.ts';
 import { keyText } from '../stored-session.ts';

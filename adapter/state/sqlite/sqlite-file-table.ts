@@ -1,5 +1,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type FileKey, type FileKind, type FilePage, type FileRecord, type FileTotals, heldBytes } from '../file-records.ts';
+import {
+  type FileKey,
+  type FileKind,
+  type FilePage,
+  type FileRecord,
+  type FileTotals,
+  heldBytes,
+} from '../file-records.ts';
 import type { FileTable, StoredFile } from '../tables/file-table.ts';
 import type { SessionKey } from '../session-key.ts';
 import { text, textOrNull } from './sqlite-columns.ts';

@@ -94,13 +94,10 @@ export function commit(
   return true;
 }
 
-export function revise(
-  { sessions, files }: FileTables,
-  record: FileRecord,
-  { now, from }: Options<'revise'>,
-): boolean {
+export function revise({ sessions, files }: FileTables, record: FileRecord, { now, from }: Options<'revise'>): boolean {
   const file = files.get(record);
-  if (file?.record.state !== 'committed' || versionOf(file.record) !== from || !isActive(sessions.get(record))) return false;
+  if (file?.record.state !== 'committed' || versionOf(file.record) !== from || !isActive(sessions.get(record)))
+    return false;
   const { leaseUntil, lastUsedAt } = file.record;
   files.put({ ...file, record: { ...record, state: 'committed', leaseUntil, lastUsedAt: Math.max(lastUsedAt, now) } });
   return true;

@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { bytes } from '../values/bytes.ts';
-import { flag, integer, listOf, maybeEmpty, nonBlank, oneOf, orNull, trimmedAnd, trimmedOrNull } from '../values/values.ts';
+import {
+  flag,
+  integer,
+  listOf,
+  maybeEmpty,
+  nonBlank,
+  oneOf,
+  orNull,
+  trimmedAnd,
+  trimmedOrNull,
+} from '../values/values.ts';
 
 /**
  * What entries of type `files` (`servers[].adapters`) say of the arguments and results of tools: which arguments are files,
@@ -12,7 +22,8 @@ const MAX_FOUND = 20;
 const MAX_PATH_CHARS = 512;
 
 /** Keys of an argument; `[]` after a key says for readers that it holds a list. */
-export const argumentKeys = (path: string): string[] => path.split('.').map((key) => key.replace(/(?:\[\])+$/, '').trim());
+export const argumentKeys = (path: string): string[] =>
+  path.split('.').map((key) => key.replace(/(?:\[\])+$/, '').trim());
 
 const isArgument = (path: string): boolean =>
   path.length <= MAX_PATH_CHARS && argumentKeys(path).every((key) => key !== '' && !key.includes('['));
@@ -36,11 +47,9 @@ const roleAlone = (value: unknown): unknown => (typeof value === 'string' ? { ro
 
 export const FileArguments = maybeEmpty(
   z
-    .record(
-      z.string().refine(isArgument, { error: ARGUMENT }),
-      z.unknown().transform(roleAlone).pipe(Argument),
-      { error: ({ code }) => (code === 'invalid_key' ? ARGUMENT : 'a map from arguments to their roles') },
-    )
+    .record(z.string().refine(isArgument, { error: ARGUMENT }), z.unknown().transform(roleAlone).pipe(Argument), {
+      error: ({ code }) => (code === 'invalid_key' ? ARGUMENT : 'a map from arguments to their roles'),
+    })
     .refine((all) => Object.keys(all).length <= MAX_ARGUMENTS, { error: `a map of at most ${MAX_ARGUMENTS} arguments` })
     .prefault({}),
 ).describe(
@@ -53,24 +62,26 @@ export const FileArguments = maybeEmpty(
 export type FileArguments = z.output<typeof FileArguments>;
 
 const Found = z.strictObject({
-    pattern: nonBlank('a regular expression')
-      .describe('Regular expression (RE2) for the text of the result; the first group is the path. Either this or `key`.')
-      .nullable()
-      .prefault(null),
-    key: trimmedOrNull('the path of a key such as a.b, or null', (path) => argumentKeys(path).every((key) => key !== '')).describe(
-      'Path of the key in the structured content that holds the path or a list of paths.',
-    ).prefault(null),
-    relative_to: trimmedAnd('an absolute path without ..', isAbsolute).describe(
-      'Folder that relative paths start from, as the adapter sees it. Files outside of it are not taken.',
-    ),
-    take: oneOf(['move', 'copy'])
-      .describe('`move`: the file is removed from the folder once it is an artifact. `copy`: it stays there.')
-      .prefault('copy'),
-  });
+  pattern: nonBlank('a regular expression')
+    .describe('Regular expression (RE2) for the text of the result; the first group is the path. Either this or `key`.')
+    .nullable()
+    .prefault(null),
+  key: trimmedOrNull('the path of a key such as a.b, or null', (path) => argumentKeys(path).every((key) => key !== ''))
+    .describe('Path of the key in the structured content that holds the path or a list of paths.')
+    .prefault(null),
+  relative_to: trimmedAnd('an absolute path without ..', isAbsolute).describe(
+    'Folder that relative paths start from, as the adapter sees it. Files outside of it are not taken.',
+  ),
+  take: oneOf(['move', 'copy'])
+    .describe('`move`: the file is removed from the folder once it is an artifact. `copy`: it stays there.')
+    .prefault('copy'),
+});
 export type FoundFiles = z.output<typeof Found>;
 
 export const FoundList = maybeEmpty(
   listOf(Found, 'a list of patterns and keys')
     .max(MAX_FOUND, { error: `a list of at most ${MAX_FOUND} patterns and keys` })
     .prefault([]),
-).describe('Files that tools name in their results and that nobody gave them a path for; all of them become artifacts.');
+).describe(
+  'Files that tools name in their results and that nobody gave them a path for; all of them become artifacts.',
+);

@@ -10,7 +10,9 @@ export const Files = z.strictObject({
     )
     .prefault(false),
   versions: integer({ min: 0, max: 100 })
-    .describe('Older versions of an edited file that are kept and can be downloaded (`?version=n`). They count in the quotas.')
+    .describe(
+      'Older versions of an edited file that are kept and can be downloaded (`?version=n`). They count in the quotas.',
+    )
     .prefault(5),
 });
 export type Files = z.output<typeof Files>;

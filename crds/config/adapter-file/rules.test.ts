@@ -433,11 +433,14 @@ const entries: Case[] = [
 ];
 
 describe('rules about several fields', () => {
-  it.each([...auth, ...roles, ...cors, ...telemetry, ...state, ...servers, ...entries])('$name', ({ values, problems }) => {
-    const found = problemsOf(toYaml(sampleWith(values)));
-    expect(found.map(({ path }) => path)).toEqual(problems.map(([path]) => path));
-    for (const [index, [, part]] of problems.entries()) expect(found[index]?.message).toContain(part);
-  });
+  it.each([...auth, ...roles, ...cors, ...telemetry, ...state, ...servers, ...entries])(
+    '$name',
+    ({ values, problems }) => {
+      const found = problemsOf(toYaml(sampleWith(values)));
+      expect(found.map(({ path }) => path)).toEqual(problems.map(([path]) => path));
+      for (const [index, [, part]] of problems.entries()) expect(found[index]?.message).toContain(part);
+    },
+  );
 
   it('reads the old name of allow_raw_output', () => {
     for (const [old, now, result] of [

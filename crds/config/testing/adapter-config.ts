@@ -17,7 +17,12 @@ export function sample(): Record<string, unknown> {
         adapters: [
           { type: 'upload_consumer', tools: ['read'], file_path_argument: 'path' },
           { type: 'artifact_producer', tools: ['write'] },
-          { type: 'files', tools: ['sheet_*'], arguments: { path: 'edit' }, found: [{ key: 'file', relative_to: '/data' }] },
+          {
+            type: 'files',
+            tools: ['sheet_*'],
+            arguments: { path: 'edit' },
+            found: [{ key: 'file', relative_to: '/data' }],
+          },
         ],
       },
     ],

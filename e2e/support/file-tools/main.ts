@@ -4,6 +4,7 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { answer } from '../fixture/http.ts';
 import { createStreamableSessions } from '../fixture/streamable-sessions.ts';
 import { listen } from '../ports.ts';
+import { registerEditingTools } from './editing-tools.ts';
 import { Gates } from './gates.ts';
 import { registerHostileTools } from './hostile-tools.ts';
 import { registerReadingTools } from './reading-tools.ts';
@@ -20,6 +21,7 @@ function createFileServer(): McpServer {
   const server = new McpServer({ name: 'file-tools', version: '1.0.0' }, { capabilities: { tools: {} } });
   registerReadingTools(server, gates);
   registerWritingTools(server, gates);
+  registerEditingTools(server, gates);
   registerHostileTools(server, gates);
   return server;
 }

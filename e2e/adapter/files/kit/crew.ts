@@ -13,6 +13,8 @@ export interface CrewOptions {
   readonly state?: 'redis' | 'disk';
   /** Added to `fileConfig`. */
   readonly config?: JsonObject;
+  /** `servers`, from the address of `file-tools`. Default: one, `up`, with the entries of `fileConfig`. */
+  readonly servers?: (toolsUrl: string) => readonly JsonObject[];
   /** `storage.root`. Default: a folder that is deleted at the end. */
   readonly root?: string;
 }
@@ -32,14 +34,15 @@ export interface Crew extends AsyncDisposable {
 }
 
 export async function startCrew(options: CrewOptions): Promise<Crew> {
-  const { replicas: count, state = 'redis', config = {} } = options;
+  const { replicas: count, state = 'redis', config = {}, servers } = options;
   await using opened = new AsyncDisposableStack();
   const root = options.root ?? opened.use(await sharedFolder()).path;
   const tools = opened.use(await startFileTools());
   const redis =
     state === 'redis' ? opened.use(await startRedis({ requirepass: secret('password of Redis') })) : undefined;
   const persistence = redis === undefined ? { type: 'disk' } : { type: 'redis', redis: accessTo(redis) };
-  const complete = fileConfig(root, tools.url, merged({ state_persistence: persistence }, config));
+  const changes = merged({ state_persistence: persistence, ...(servers && { servers: servers(tools.url) }) }, config);
+  const complete = fileConfig(root, tools.url, changes);
 
   const replicas: RunningAdapter[] = [];
   opened.defer(async () => void (await Promise.all(replicas.map((replica) => replica.stop()))));

@@ -1,0 +1,167 @@
+import { posix } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { artifactUri } from '../artifacts/artifact-uri.ts';
+import { AdapterError } from '../errors.ts';
+import { safeFilename } from '../files/keys/paths.ts';
+import { newSessionId } from '../sessions/session-registry.ts';
+import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
+import type { ToolCall } from '../tools/tool-step.ts';
+import { leaseUntil } from '../uploads/file-use.ts';
+import { Edit, removed } from './edit.ts';
+import type { PathName } from './path-names.ts';
+import type { RoleDeps } from './role-deps.ts';
+import type { RoleArgument } from './tool-roles.ts';
+import { isUntouched, type WorkCopy, workCopy } from './work-copy.ts';
+
+/** A file that the tool reads. */
+export interface GivenFile {
+  readonly handle: string;
+  readonly copy: WorkCopy;
+}
+
+/** A file or folder that the tool was told to write. */
+export interface WantedFile {
+  readonly argument: RoleArgument;
+  readonly pending: FileRecord;
+}
+
+/**
+ * The files of one call: copies of those it reads, edits, and places for those it writes. Everything that has no artifact when
+ * the call ends goes.
+ */
+export class CallFiles {
+  readonly #deps: RoleDeps;
+  readonly #call: ToolCall;
+  readonly given: GivenFile[] = [];
+  readonly edits: Edit[] = [];
+  readonly wanted: WantedFile[] = [];
+  /** What names the files that the client knows, by their paths. */
+  readonly names: PathName[] = [];
+
+  constructor(deps: RoleDeps, call: ToolCall) {
+    this.#deps = deps;
+    this.#call = call;
+  }
+
+  /** The path of a copy of a file to read, as the tool wants it. */
+  async give(file: FileRecord, handle: string, { as, max_bytes: maxBytes }: RoleArgument): Promise<string> {
+    if (maxBytes !== null && file.sizeBytes > maxBytes) {
+      throw new AdapterError(
+        'file_too_large',
+        `The file has ${file.sizeBytes} bytes; the tool takes at most ${maxBytes}.`,
+      );
+    }
+    const { files, urlTtlSeconds } = this.#deps;
+    if (as === 'url') {
+      const url = await files.url(file, { expiresInSeconds: urlTtlSeconds, as: 'inline' });
+      if (url === undefined) throw new AdapterError('storage_unavailable');
+      this.names.push({ text: url, handle });
+      return url;
+    }
+    const place = await this.#begin(file.filename, file.mimeType, file.sizeBytes);
+    const copy = await workCopy(files, file, place, this.#call.signal).catch(async (error: unknown) => {
+      await removed(this.#deps, place);
+      throw error;
+    });
+    this.given.push({ handle, copy });
+    this.names.push({ id: place.fileId, rest: undefined, handle });
+    return written(copy.path, as);
+  }
+
+  /** The path at which the tool changes a file. */
+  async edit(file: FileRecord, { as, max_bytes: maxBytes }: RoleArgument): Promise<string> {
+    const { record, tool, timeoutMs, signal } = this.#call;
+    const { serverId, sessionId } = record;
+    const edit = await Edit.begin(this.#deps, { serverId, sessionId, tool, timeoutMs, signal }, file, maxBytes);
+    this.edits.push(edit);
+    const handle = artifactUri(this.#deps.artifacts.uri_scheme, edit.file);
+    this.names.push({ id: edit.copy.place.fileId, rest: undefined, handle });
+    return written(edit.copy.path, as);
+  }
+
+  /** The path that the tool writes a file or the files of a folder to. */
+  async want(argument: RoleArgument, name: string | undefined): Promise<string> {
+    const isFolder = argument.role === 'out_dir';
+    const filename = safeFilename(name, isFolder ? 'output' : `artifact-${argument.keys.at(-1) ?? ''}`);
+    const pending = await this.#begin(filename, 'application/octet-stream', 0);
+    this.wanted.push({ argument, pending });
+    const { stage } = this.#deps.files;
+    return written(await (isFolder ? stage.prepareFolder(pending) : stage.prepare(pending)), argument.as);
+  }
+
+  /** A pending file of this call. Fails with `artifact_limit` and the quotas' errors. */
+  async #begin(filename: string, mimeType: string, bytes: number): Promise<FileRecord> {
+    const pending = { ...this.pending(filename), mimeType };
+    await beginPending(this.#deps, [pending], null);
+    try {
+      if (bytes > 0) await this.#deps.quotas.reserve(pending, bytes, pending.leaseUntil);
+      return pending;
+    } catch (error) {
+      await removed(this.#deps, pending);
+      throw error;
+    }
+  }
+
+  /** The record of a file of this call, before it is begun. */
+  pending(filename: string): FileRecord {
+    const { record, tool, timeoutMs } = this.#call;
+    const now = this.#deps.records.now();
+    return {
+      serverId: this.#deps.serverId,
+      sessionId: record.sessionId,
+      kind: 'artifact',
+      fileId: newSessionId(),
+      state: 'pending',
+      filename,
+      mimeType: 'application/octet-stream',
+      sizeBytes: 0,
+      sha256: null,
+      toolName: tool,
+      exposed: this.#deps.artifacts.expose_as_resources,
+      createdAt: now,
+      lastUsedAt: now,
+      leaseUntil: leaseUntil(now, timeoutMs),
+    };
+  }
+
+  /** Handles of files that the tool was given to read and has changed; everybody else has them as they were. */
+  async changed(): Promise<string[]> {
+    const { files } = this.#deps;
+    const untouched = await Promise.all(this.given.map(({ copy }) => isUntouched(files, copy)));
+    return this.given.filter((_, place) => untouched[place] === false).map(({ handle }) => handle);
+  }
+
+  /**
+   * The call is over. Never fails.
+   * @param kept files that are artifacts now
+   * @param hasAnswered whether the tool has ended, so that it writes no more
+   */
+  async end(kept: ReadonlySet<string>, hasAnswered: boolean): Promise<void> {
+    const gone = [...this.given.map(({ copy }) => copy.place), ...this.wanted.map(({ pending }) => pending)];
+    await Promise.all([
+      ...gone.filter(({ fileId }) => !kept.has(fileId)).map((file) => removed(this.#deps, file)),
+      ...this.edits.map((edit) => (hasAnswered ? edit.drop() : edit.abandon())),
+    ]);
+  }
+}
+
+/** Begins pending files of one session. Fails with `artifact_limit`, `session_quota` and `session_ended`. */
+export async function beginPending(
+  { records }: Pick<RoleDeps, 'records'>,
+  files: readonly FileRecord[],
+  maxArtifacts: number | null,
+): Promise<void> {
+  const begun = await records.begin(files, { now: records.now(), maxArtifacts });
+  if (begun === 'limit') throw new AdapterError('artifact_limit');
+  if (begun === 'full') {
+    throw new AdapterError(
+      'session_quota',
+      `The session has ${MAX_SESSION_FILES} files, which is the most that it may have.`,
+    );
+  }
+  if (begun === 'no_session') throw new AdapterError('session_ended');
+}
+
+const written = (path: string, as: RoleArgument['as']): string =>
+  as === 'file_uri' ? pathToFileURL(posix.normalize(path)).href : path;

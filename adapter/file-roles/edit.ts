@@ -1,0 +1,254 @@
+import { createHash } from 'node:crypto';
+
+import { AdapterError } from '../errors.ts';
+import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
+import { newSessionId } from '../sessions/session-registry.ts';
+import { type FileRecord, versionOf, versionsOf } from '../state/file-records.ts';
+import { leaseUntil } from '../uploads/file-use.ts';
+import { heldLock, type HeldLock } from './held-lock.ts';
+import type { RoleDeps } from './role-deps.ts';
+import { copyBytes, isUntouched, type WorkCopy, workCopy } from './work-copy.ts';
+
+/** Calls in a row whose tool may still write to the path that it was given. Then the path is another one each time. */
+const MAX_ABANDONED = 8;
+
+/** Whose the copy is that a tool works on. */
+export interface EditingCall {
+  readonly serverId: string;
+  readonly sessionId: string;
+  readonly tool: string;
+  /** Milliseconds, null for none. */
+  readonly timeoutMs: number | null;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One call's change of one file. The tool works on a copy at a path that is the same for every edit of the file; what it leaves
+ * there becomes the next version. Until then, and if nothing comes of it, everybody has the version before.
+ *
+ *     begin: lock ─ copy ──▶ the tool ──┬─ keep ─ moved into the file's folder ─ recorded as the next version
+ *                                       ├─ drop       the copy goes
+ *                                       └─ abandon    the tool may still write: the copy stays until its lease ends
+ */
+export class Edit {
+  readonly file: FileRecord;
+  readonly copy: WorkCopy;
+  readonly #deps: RoleDeps;
+  readonly #call: EditingCall;
+  readonly #lock: HeldLock;
+  readonly #maxBytes: number | null;
+
+  private constructor(
+    deps: RoleDeps,
+    call: EditingCall,
+    made: { file: FileRecord; copy: WorkCopy; lock: HeldLock },
+    maxBytes: number | null,
+  ) {
+    this.#deps = deps;
+    this.#call = call;
+    this.#lock = made.lock;
+    this.#maxBytes = maxBytes;
+    this.file = made.file;
+    this.copy = made.copy;
+  }
+
+  /**
+   * Waits for whoever changes the file now, for as long as the call may take. Fails with `storage_busy`, with the quotas' errors,
+   * and with FileRefused.
+   */
+  static async begin(deps: RoleDeps, call: EditingCall, named: FileRecord, maxBytes: number | null): Promise<Edit> {
+    const { serverId, sessionId, fileId } = named;
+    const name = `edit:${serverId}:${sessionId}:${fileId}`;
+    const waitMs = call.timeoutMs ?? LONGEST_WAIT_MS;
+    const lock = await heldLock(deps.edits, name, { waitMs, signal: call.signal });
+    if (lock === undefined) throw new AdapterError('storage_busy', 'Another call is changing the same file.');
+    let place: FileRecord | undefined;
+    try {
+      // What was read before the lock may be a version old, or an upload that is an artifact by now.
+      const file = await current(deps, named);
+      place = await begun(deps, call, file);
+      await deps.quotas.reserve(place, file.sizeBytes, place.leaseUntil);
+      const copy = await workCopy(deps.files, file, place, call.signal);
+      return new Edit(deps, call, { file, copy, lock }, maxBytes);
+    } catch (error) {
+      if (place !== undefined) await removed(deps, place);
+      await lock.release();
+      throw error;
+    }
+  }
+
+  /**
+   * Makes what the tool has left the next version. The record of the version that holds now: the one before where nothing was
+   * changed. Fails with AdapterError and FileRefused; then the version before holds.
+   */
+  async keep(signal: AbortSignal): Promise<FileRecord> {
+    const { files, quotas } = this.#deps;
+    const { place } = this.copy;
+    await using opened = await files.stage.open(place);
+    if (opened.version.id === this.copy.versionId) return this.file;
+    if (this.#maxBytes !== null && opened.size > this.#maxBytes) {
+      throw new AdapterError(
+        'file_too_large',
+        `The changed file has ${opened.size} bytes; at most ${this.#maxBytes} are kept.`,
+      );
+    }
+    await quotas.reserve(place, opened.size, leaseUntil(this.#deps.records.now(), null));
+    const sha256 = await hashOf(opened, signal);
+    if (sha256 === this.file.sha256 && opened.size === this.file.sizeBytes) return this.file;
+    return await this.#record(opened, sha256, signal);
+  }
+
+  /** The tool has ended: its copy goes. Never fails. */
+  async drop(): Promise<void> {
+    await removed(this.#deps, this.copy.place);
+    await this.#lock.release();
+  }
+
+  /** Nobody knows whether the tool has ended: nobody else gets its path before the lease ends. Never fails. */
+  async abandon(): Promise<void> {
+    await this.#lock.release();
+  }
+
+  /** Whether the tool has left the copy as it was. */
+  isUntouched(): Promise<boolean> {
+    return isUntouched(this.#deps.files, this.copy);
+  }
+
+  async #record(opened: OpenedFile, sha256: string, signal: AbortSignal): Promise<FileRecord> {
+    const { files, records } = this.#deps;
+    const before = this.file.kind === 'upload' ? await this.#adopted(signal) : this.file;
+    const next = this.#next(before, opened.size, sha256);
+    try {
+      await files.stage.take(this.copy.place, next);
+      await files.stage.keepOnly(next, opened);
+      await files.secure(next, signal);
+      signal.throwIfAborted();
+      this.#lock.signal.throwIfAborted();
+      const now = records.now();
+      const isRecorded =
+        before === this.file
+          ? await records.revise(next, { now, from: versionOf(before) })
+          : await records.commit([{ ...next, lastUsedAt: now, leaseUntil: 0 }], { now });
+      if (!isRecorded) throw new AdapterError('session_ended');
+    } catch (error) {
+      if (before === this.file) await files.keepVersions(before, [next]);
+      else await removed(this.#deps, before);
+      throw error;
+    }
+    const kept = new Set(versionsOf(next).map((version) => version.version ?? 1));
+    await files.keepVersions(
+      next,
+      versionsOf(before).filter((version) => !kept.has(versionOf(version))),
+    );
+    return next;
+  }
+
+  /** An upload becomes an artifact, with the same id and the uploaded bytes as its first version. */
+  async #adopted(signal: AbortSignal): Promise<FileRecord> {
+    const { records, quotas, artifacts, files } = this.#deps;
+    const now = records.now();
+    const { leaseUntil: _, ...upload } = this.file;
+    const artifact: FileRecord = {
+      ...upload,
+      kind: 'artifact',
+      state: 'pending',
+      toolName: this.#call.tool,
+      exposed: artifacts.expose_as_resources,
+      createdAt: now,
+      lastUsedAt: now,
+      leaseUntil: leaseUntil(now, this.#call.timeoutMs),
+    };
+    const begun = await records.begin([{ ...artifact, sizeBytes: 0 }], {
+      now,
+      maxArtifacts: artifacts.max_per_session,
+    });
+    if (begun === 'limit') throw new AdapterError('artifact_limit');
+    if (begun === 'full') throw new AdapterError('session_quota');
+    if (begun === 'no_session') throw new AdapterError('session_ended');
+    try {
+      await quotas.reserve(artifact, artifact.sizeBytes, artifact.leaseUntil);
+      await copyBytes(files, this.file, artifact, { atomic: true, signal });
+      await files.secure(artifact, signal);
+      return artifact;
+    } catch (error) {
+      await removed(this.#deps, artifact);
+      throw error;
+    }
+  }
+
+  #next(before: FileRecord, sizeBytes: number, sha256: string): FileRecord {
+    const { version: _, contentId, older = [], ...file } = before;
+    const replaced = { version: versionOf(before), contentId, sizeBytes: before.sizeBytes, sha256: before.sha256 };
+    const { keptVersions } = this.#deps;
+    return {
+      ...file,
+      version: replaced.version + 1,
+      contentId: newSessionId(),
+      older: keptVersions === 0 ? [] : [...older, replaced].slice(-keptVersions),
+      sizeBytes,
+      sha256,
+    };
+  }
+}
+
+/** How long a call without a time limit waits for others. */
+const LONGEST_WAIT_MS = 60_000;
+
+async function current({ records }: RoleDeps, file: FileRecord): Promise<FileRecord> {
+  const forEver = { now: records.now(), ttlMs: null };
+  const artifact = await records.find({ ...file, kind: 'artifact' }, forEver);
+  const there = artifact ?? (file.kind === 'upload' ? await records.find(file, forEver) : undefined);
+  if (there === undefined) throw new FileRefused('missing', `${file.kind} ${file.fileId} was removed`);
+  return there;
+}
+
+/** The pending record of a copy, in the session of the file where this server has that, so that the path stays the same. */
+async function begun({ records, serverId }: RoleDeps, call: EditingCall, file: FileRecord): Promise<FileRecord> {
+  const now = records.now();
+  const sessionId = file.serverId === serverId ? file.sessionId : call.sessionId;
+  const ids = Array.from({ length: MAX_ABANDONED }, (_, attempt) => workId(file, attempt));
+  const known = await records.known(sessionId, ids);
+  const place: FileRecord = {
+    serverId,
+    sessionId,
+    kind: 'artifact',
+    fileId: ids.find((id) => !known.has(id)) ?? newSessionId(),
+    state: 'pending',
+    filename: file.filename,
+    mimeType: file.mimeType,
+    sizeBytes: 0,
+    sha256: null,
+    toolName: call.tool,
+    exposed: false,
+    createdAt: now,
+    lastUsedAt: now,
+    leaseUntil: leaseUntil(now, call.timeoutMs),
+  };
+  const result = await records.begin([place], { now, maxArtifacts: null });
+  if (result === 'full') throw new AdapterError('session_quota');
+  if (result !== 'begun') throw new AdapterError('session_ended');
+  return place;
+}
+
+function workId({ serverId, sessionId, fileId }: FileRecord, attempt: number): string {
+  return createHash('sha256').update([serverId, sessionId, fileId, attempt].join('\n')).digest('hex').slice(0, 32);
+}
+
+/** Removes a pending file. Never fails: its lease ends. */
+export async function removed(
+  { records, files, warn }: Pick<RoleDeps, 'records' | 'files' | 'warn'>,
+  file: FileRecord,
+): Promise<void> {
+  try {
+    await records.remove(file);
+    await files.stage.removeItem(file);
+  } catch (error) {
+    warn(`a file of a call could not be removed yet: ${(error as Error).message}`);
+  }
+}
+
+async function hashOf(file: OpenedFile, signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const part of file.read({ signal })) hash.update(part);
+  return hash.digest('hex');
+}

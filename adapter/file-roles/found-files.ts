@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { artifactUri } from '../artifacts/artifact-uri.ts';
+import { keepArtifact } from '../artifacts/keep-artifact.ts';
+import type { ToolResult } from '../artifacts/locate-output.ts';
+import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
+import { safeFilename } from '../files/keys/paths.ts';
+import type { FileRecord } from '../state/file-records.ts';
+import { leaseUntil } from '../uploads/file-use.ts';
+import { beginPending, type CallFiles } from './call-files.ts';
+import { removed } from './edit.ts';
+import type { KeptFiles, Problem } from './kept-files.ts';
+import type { PathName } from './path-names.ts';
+import type { RoleDeps } from './role-deps.ts';
+import type { FoundRule } from './tool-roles.ts';
+
+/** Clocks of file systems stand still for a while (NFS in whole seconds, FAT in two). */
+const CLOCK_STEP_MS = 2_500;
+/** How long one file is nobody else's. Longer than any call looks for files that were written in its time. */
+const TAKEN_MS = 600_000;
+
+/** Why a file that a tool has named was not taken; `seen`: as the tool wrote it. */
+export interface NotTaken {
+  readonly seen: string;
+  readonly folder: string;
+  readonly reason: FileRefused['reason'] | 'older' | 'taken';
+}
+
+/**
+ * Makes artifacts of files that the tool names itself: plain files below the folder of the rule, written during this call, that no
+ * other call has taken.
+ */
+export async function foundFiles(
+  deps: RoleDeps,
+  call: CallFiles,
+  options: {
+    readonly rules: readonly FoundRule[];
+    readonly result: ToolResult;
+    /** By the clock of this machine, in milliseconds. */
+    readonly startedAt: number;
+    readonly signal: AbortSignal;
+    readonly onNotTaken: (file: NotTaken) => void;
+  },
+): Promise<KeptFiles> {
+  const files: FileRecord[] = [];
+  const names: PathName[] = [];
+  const problems: Problem[] = [];
+  const seen = new Set<string>();
+  for (const rule of options.rules) {
+    for (const name of rule.names(options.result)) {
+      // What a rule before has taken has its handle; what is one already needs none.
+      if (seen.has(name) || name.includes('://')) continue;
+      // oxlint-disable-next-line no-await-in-loop -- as many as the limits of the folder allow, in their order
+      const taken = await take(deps, call, rule, name, options);
+      if ('reason' in taken) {
+        options.onNotTaken({ seen: name, folder: rule.folder, reason: taken.reason });
+        const detail = `The file ${JSON.stringify(name.slice(0, 200))} that the tool names was not taken: ${WHY[taken.reason] ?? taken.reason}.`;
+        problems.push({ code: 'artifact_not_captured', detail });
+        continue;
+      }
+      seen.add(name);
+      const { file, path } = taken;
+      const handle = artifactUri(deps.artifacts.uri_scheme, file);
+      names.push({ text: pathToFileURL(path).href, handle }, { text: path, handle }, { text: name, handle });
+      files.push(file);
+    }
+  }
+  return { files, names, problems };
+}
+
+type Taken = { readonly file: FileRecord; readonly path: string } | { readonly reason: NotTaken['reason'] };
+
+async function take(
+  deps: RoleDeps,
+  call: CallFiles,
+  { folder, isMoved }: FoundRule,
+  name: string,
+  { startedAt, signal }: { readonly startedAt: number; readonly signal: AbortSignal },
+): Promise<Taken> {
+  const { files, artifacts, records } = deps;
+  let opened: OpenedFile;
+  try {
+    opened = await files.stage.openFound(name, folder);
+  } catch (error) {
+    if (error instanceof FileRefused) return { reason: error.reason };
+    throw error;
+  }
+  await using file = opened;
+  if (file.modifiedAt < startedAt - CLOCK_STEP_MS) return { reason: 'older' };
+  const pending = call.pending(safeFilename(basename(file.path), 'artifact'));
+  const lock = `found:${createHash('sha256').update(`${file.path}\n${file.version.id}`).digest('hex')}`;
+  if (!(await deps.edits.tryLock(lock, pending.fileId, TAKEN_MS))) return { reason: 'taken' };
+  await beginPending(deps, [pending], artifacts.max_per_session);
+  try {
+    const kept = await keepArtifact(
+      deps,
+      pending,
+      { kind: 'elsewhere', file },
+      {
+        wasGiven: false,
+        now: () => records.now(),
+        leaseUntil: () => leaseUntil(records.now(), null),
+        signal,
+      },
+    );
+    if (isMoved)
+      await files.stage
+        .removeFound(file)
+        .catch((error: unknown) =>
+          deps.warn(`a file that became an artifact is still there: ${(error as Error).message}`),
+        );
+    return { file: kept, path: file.path };
+  } catch (error) {
+    await removed(deps, pending);
+    if (error instanceof FileRefused) return { reason: error.reason };
+    throw error;
+  }
+}
+
+const WHY: Readonly<Partial<Record<NotTaken['reason'], string>>> = {
+  missing: 'it is not there',
+  outside: 'it is not below the folder that the adapter may take files from',
+  not_a_file: 'it is no regular file',
+  linked: 'it is a link, or has another name too',
+  changed: 'it was changed while it was read',
+  unreadable: 'it cannot be read',
+  older: 'it is older than this call',
+  taken: 'another call has taken it',
+};
