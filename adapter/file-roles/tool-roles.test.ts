@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+
+import { FileTools } from '../../crds/config/adapter-file/entry.ts';
+import { foundNames } from './found-names.ts';
+import { toolRoles } from './tool-roles.ts';
+
+const entry = (tools: string[], roles: object, found: object[] = []) =>
+  FileTools.parse({ type: 'files', tools, arguments: roles, found });
+
+const rolesOf = (of: ReturnType<typeof toolRoles>, tool: string) =>
+  of?.(tool)?.arguments.map(({ name, role }) => `${name}: ${role}`);
+
+test('without an entry there are no roles', () => {
+  expect(toolRoles([])).toBeUndefined();
+  expect(toolRoles([entry(['read_*'], { path: 'in' })])?.('write')).toBeUndefined();
+});
+
+test('every entry that fits counts, and the first for each argument', () => {
+  const of = toolRoles([
+    entry(['sheet_insert_image'], { image_path: 'in' }),
+    entry(['sheet_read*'], { path: 'in' }),
+    entry(['sheet_*'], { path: 'edit', 'rows[].file': 'in' }),
+    entry(['other'], { path: 'out' }),
+  ]);
+  expect(rolesOf(of, 'sheet_insert_image')).toEqual(['image_path: in', 'path: edit', 'rows[].file: in']);
+  expect(rolesOf(of, 'sheet_read_range')).toEqual(['path: in', 'rows[].file: in']);
+  expect(of?.('sheet_a')).toBe(of?.('sheet_b'));
+  expect(of?.('sheet_a')?.arguments.at(-1)?.keys).toEqual(['rows', 'file']);
+});
+
+const names = (rule: { pattern?: string; key?: string }) => foundNames({ pattern: null, key: null, ...rule });
+
+test('a pattern finds all matches in all texts, each once, by its first group', () => {
+  const find = names({ pattern: String.raw`\]\(([^)#]+)` });
+  const content = [
+    { type: 'text', text: '[a](x.yml) [b](y.log#L1)' },
+    { type: 'image', data: '' },
+    { type: 'text', text: '[c](x.yml) [d](z)' },
+  ];
+  expect(find({ content })).toEqual(['x.yml', 'y.log', 'z']);
+  expect(find({ content: 'none' })).toEqual([]);
+  expect(names({ pattern: '(' })({ content })).toEqual([]);
+});
+
+test('a key finds texts and lists of texts, through lists', () => {
+  const structuredContent = { made: [{ files: ['a', 'b'] }, { files: 'c' }, { files: 7 }, null] };
+  expect(names({ key: 'made[].files' })({ structuredContent })).toEqual(['a', 'b', 'c']);
+  expect(names({ key: 'made.none' })({ structuredContent })).toEqual([]);
+  expect(names({ key: '__proto__' })({ structuredContent })).toEqual([]);
+});
+
+test('a hostile result is looked through in bounds', () => {
+  const text = 'f '.repeat(3_000_000);
+  expect(names({ pattern: '(f) ' })({ content: [{ type: 'text', text }] })).toEqual(['f']);
+  const many = Array.from({ length: 5_000 }, (_, number) => `p${number}`);
+  expect(names({ key: 'p' })({ structuredContent: { p: many } })).toHaveLength(100);
+  expect(names({ key: 'p' })({ structuredContent: { p: ['x'.repeat(5_000), ''] } })).toEqual([]);
+});
