@@ -22,7 +22,9 @@ import type { ToolOutputs } from './spill/tool-outputs.ts';
 import type { OwnResources } from './lists/own-resources.ts';
 import type { ToolSchemas } from './tools/tool-schemas.ts';
 import type { ToolStep } from './tools/tool-step.ts';
+import { parseArtifactUri } from './artifacts/artifact-uri.ts';
 import {
+  type PassedArtifacts,
   type StagedUploads,
   type ConsumerOptions as UploadConsumerOptions,
   UploadConsumer as UploadConsumerStep,
@@ -250,6 +252,7 @@ function consumer(
     accept: entry.accept,
     uploads: stagedUploads(opened, store),
     mayUse: maySee,
+    artifacts: passedArtifacts(config, sessions),
     offer: helper && ((call, elicitationId) => helper.offer(call, elicitationId)),
     question:
       helper &&
@@ -265,6 +268,21 @@ function consumer(
         clock: () => store.now(),
       }),
   });
+}
+
+function passedArtifacts(
+  { artifacts, servers }: FileDeps['config'],
+  sessions: FileDeps['sessions'],
+): PassedArtifacts | undefined {
+  if (!artifacts.enabled) return undefined;
+  const edits = (entry: (typeof servers)[number]['adapters'][number]): boolean =>
+    entry.type === 'files' && Object.values(entry.arguments).some(({ role }) => role === 'edit');
+  return {
+    parse: (text) => parseArtifactUri(artifacts.uri_scheme, text),
+    ttlMs: artifacts.ttl_seconds === null ? null : artifacts.ttl_seconds * 1000,
+    mayUse: ({ record }, sessionId) => mayUse(sessions, record, sessionId, artifacts.scope),
+    areEdited: servers.some(({ adapters }) => adapters.some(edits)),
+  };
 }
 
 function stagedUploads(opened: OpenedFiles | undefined, store: FileDeps['store']): StagedUploads {

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 
 import { guidanceOf } from '../catalog/consumer-guidance.ts';
 import { mayBeList, schemaPath } from '../catalog/schema-path.ts';
-import { UPLOAD } from '../access/wishes.ts';
+import { downloadOf, UPLOAD } from '../access/wishes.ts';
 import { AdapterError } from '../errors.ts';
 import type { Body } from '../exchange/message.ts';
 import type { Outcome } from '../path/ending.ts';
@@ -12,7 +12,13 @@ import type { FileStore } from '../files/store/file-store.ts';
 import { FileRefused } from '../files/keys/file-key.ts';
 import type { Uploads } from '../files/uploads/uploads.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
-import { type FileKey, type FileRecord, type FileRecords, MAX_SESSION_FILES } from '../state/file-records.ts';
+import {
+  type FileKey,
+  type FileKind,
+  type FileRecord,
+  type FileRecords,
+  MAX_SESSION_FILES,
+} from '../state/file-records.ts';
 import { type FileArguments, fileArguments, withFileArgument, withFileArguments } from './file-arguments.ts';
 import { editedCall, errorResult } from '../exchange/edited-call.ts';
 import { isAccepted } from './accepted-types.ts';
@@ -49,10 +55,24 @@ export interface ConsumerOptions {
   readonly uploads: StagedUploads;
   /** Whether the caller may use the files of a session. */
   readonly mayUse: (call: ToolCall, sessionId: string) => Promise<boolean>;
+  /** Files that tools have made; undefined where there are none. */
+  readonly artifacts?: PassedArtifacts | undefined;
   /** Makes the page at which a person can upload a file for this tool; undefined where that is not offered. */
   readonly offer: ((call: ToolCall, elicitationId: string) => Promise<{ readonly url: string }>) | undefined;
   /** As `offer`, for clients without sessions. */
   readonly question: UploadQuestion | undefined;
+}
+
+/** Artifacts that can be passed as uploads can. */
+export interface PassedArtifacts {
+  /** What an artifact's URI names; undefined for any other text. */
+  readonly parse: (text: string) => { readonly sessionId: string; readonly fileId: string } | undefined;
+  /** In milliseconds; null: never. */
+  readonly ttlMs: number | null;
+  /** Whether the caller may use the artifacts of a session. */
+  readonly mayUse: (call: ToolCall, sessionId: string) => Promise<boolean>;
+  /** Whether tools change files: an upload that was changed is an artifact with the same id. */
+  readonly areEdited: boolean;
 }
 
 /** Files that come with a call. */
@@ -125,13 +145,16 @@ export class UploadConsumer implements ToolStep {
         data.set(value, file);
         continue;
       }
-      const handle = parseHandle(value, uriScheme);
+      const upload = parseHandle(value, uriScheme);
+      const kind = upload === undefined ? 'artifact' : 'upload';
+      const handle = upload ?? this.#options.artifacts?.parse(value);
       if (handle === undefined) return this.#refuse(`takes upload handles only; ${shown(value)} is none.`);
-      const isAllowed = allowed.get(handle.sessionId) ?? (await this.#options.mayUse(call, handle.sessionId));
-      allowed.set(handle.sessionId, isAllowed);
+      const owner = `${kind} ${handle.sessionId}`;
+      const isAllowed = allowed.get(owner) ?? (await this.#mayUse(call, kind, handle.sessionId, value));
+      allowed.set(owner, isAllowed);
       // Another session's file is as unknown as one that never was.
       if (!isAllowed) return this.#unknown(value);
-      keys.set(value, { serverId, sessionId: handle.sessionId, kind: 'upload', fileId: handle.fileId });
+      keys.set(value, { serverId, sessionId: handle.sessionId, kind, fileId: handle.fileId });
     }
     if (keys.size + data.size === 0) return { kind: 'forward', body: call.body };
     const staged = data.size === 0 ? [] : await this.#stage(call, data);
@@ -189,7 +212,7 @@ export class UploadConsumer implements ToolStep {
         if (text === undefined) {
           const file = await this.#take(call, key);
           if (file === undefined) return this.#unknown(handle);
-          taken.push(key);
+          taken.push(file);
           if (!isAccepted(this.#options.accept, file)) return this.#refuseType(handle, file);
           const passed = await this.#passed(file);
           if (passed === 'missing') return this.#unknown(handle);
@@ -224,10 +247,22 @@ export class UploadConsumer implements ToolStep {
     }
   }
 
-  #take(call: ToolCall, key: FileKey): Promise<FileRecord | undefined> {
-    const { records, ttlMs } = this.#options;
+  async #mayUse(call: ToolCall, kind: FileKind, sessionId: string, handle: string): Promise<boolean> {
+    if (kind === 'upload') return this.#options.mayUse(call, sessionId);
+    if (call.caller.access?.allows(downloadOf(handle)) === false) return false;
+    return (await this.#options.artifacts?.mayUse(call, sessionId)) === true;
+  }
+
+  async #take(call: ToolCall, key: FileKey): Promise<FileRecord | undefined> {
+    const { records, ttlMs, artifacts } = this.#options;
     const now = records.now();
-    return records.use(key, { now, ttlMs, leaseUntil: leaseUntil(now, taskTtlMs(call) ?? call.timeoutMs) });
+    const until = leaseUntil(now, taskTtlMs(call) ?? call.timeoutMs);
+    if (key.kind === 'artifact' || artifacts?.areEdited === true) {
+      const made = { ...key, kind: 'artifact' } as const;
+      const file = await records.use(made, { now, ttlMs: artifacts?.ttlMs ?? null, leaseUntil: until });
+      if (file !== undefined || key.kind === 'artifact') return file;
+    }
+    return records.use(key, { now, ttlMs, leaseUntil: until });
   }
 
   /** What the tool gets for a file, or why not: its bytes are not there, or not those that were uploaded. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Balancer, startBalancer } from '../../support/balancer.ts';
+import { sha256Of } from '../../support/file-tools.ts';
 import { secret } from '../../support/secrets/secret.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { readResource } from '../files/kit/artifacts.ts';
@@ -61,6 +62,19 @@ describe('files from tool to tool', () => {
     expect([saidBy(alone), asObject(alone['result'])['_meta']]).toEqual(['AB', undefined]);
     const kept = await next().tool('join_texts', { sources, output: 'both.txt' });
     expect(await read(oneOf(kept).uri)).toBe('AB');
+  });
+
+  test('an upload consumer takes them too, and of an upload that was changed the newest version', async () => {
+    const seen = async (path: string) => saidBy(await next().tool('read_file', { path }));
+    const made = await textFile(next(), 'made');
+    expect(await seen(made)).toContain(sha256Of('made'));
+    const [taken] = await uploaded(crew.at(1), session.sessionId, [{ name: 'a.txt', bytes: Buffer.from('A') }]);
+    const handle = taken?.handle ?? '';
+    expect(await seen(handle)).toContain(sha256Of('A'));
+    await next().tool('append_line', { path: handle, line: 'B' });
+    expect(await seen(handle)).toContain(sha256Of('AB\n'));
+    const other = await openSession(crew.at(2));
+    expect(saidBy(await other.at(crew.at(0)).tool('read_file', { path: made }))).toContain('is unknown or has expired');
   });
 
   test('an argument that is required and missing is filled in', async () => {

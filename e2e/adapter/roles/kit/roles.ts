@@ -9,6 +9,7 @@ export const ROLES: readonly JsonObject[] = [
   { type: 'files', tools: ['copy_text'], arguments: { source: 'in', destination: 'out' } },
   { type: 'files', tools: ['join_texts'], arguments: { 'sources[].path': 'in', output: 'out' } },
   { type: 'files', tools: ['make_report'], arguments: { folder: { role: 'out_dir', max_files: 5 } } },
+  { type: 'upload_consumer', tools: ['read_file'], file_path_argument: 'path' },
   { type: 'files', tools: ['write_text', 'write_file'], arguments: { output_path: 'out' } },
 ];
 
