@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { AdapterError } from '../errors.ts';
+import { MEDIA_TYPE_BYTES, mediaType } from '../files/keys/media-type.ts';
 import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
 import { newSessionId } from '../sessions/session-registry.ts';
 import { type FileRecord, versionOf, versionsOf } from '../state/file-records.ts';
@@ -117,7 +118,7 @@ export class Edit {
   async #record(opened: OpenedFile, sha256: string, signal: AbortSignal): Promise<FileRecord> {
     const { files, records } = this.#deps;
     const before = this.file.kind === 'upload' ? await this.#adopted(signal) : this.file;
-    const next = this.#next(before, opened.size, sha256);
+    const next = this.#next(before, { sizeBytes: opened.size, sha256, mimeType: await typeOf(opened, before.filename) });
     try {
       await files.stage.take(this.copy.place, next);
       await files.stage.keepOnly(next, opened);
@@ -176,7 +177,7 @@ export class Edit {
     }
   }
 
-  #next(before: FileRecord, sizeBytes: number, sha256: string): FileRecord {
+  #next(before: FileRecord, content: Pick<FileRecord, 'sizeBytes' | 'sha256' | 'mimeType'>): FileRecord {
     const { version: _, contentId, older = [], ...file } = before;
     const replaced = { version: versionOf(before), contentId, sizeBytes: before.sizeBytes, sha256: before.sha256 };
     const { keptVersions } = this.#deps;
@@ -185,8 +186,7 @@ export class Edit {
       version: replaced.version + 1,
       contentId: newSessionId(),
       older: keptVersions === 0 ? [] : [...older, replaced].slice(-keptVersions),
-      sizeBytes,
-      sha256,
+      ...content,
     };
   }
 }
@@ -245,6 +245,12 @@ export async function removed(
   } catch (error) {
     warn(`a file of a call could not be removed yet: ${(error as Error).message}`);
   }
+}
+
+async function typeOf(file: OpenedFile, name: string): Promise<string> {
+  const start: Buffer[] = [];
+  for await (const part of file.read({ end: MEDIA_TYPE_BYTES - 1 })) start.push(part);
+  return mediaType(name, Buffer.concat(start));
 }
 
 async function hashOf(file: OpenedFile, signal: AbortSignal): Promise<string> {

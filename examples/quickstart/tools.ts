@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
@@ -79,6 +79,23 @@ export function createDemoServer(): McpServer {
     async ({ title, csv: table, path = 'report.md' }) => {
       await writeFile(path, report(title, table));
       return text('The report is written.');
+    },
+  );
+
+  server.registerTool(
+    'add_to_report',
+    {
+      title: 'Add to a report',
+      description: 'Adds a section to the end of a report in a file.',
+      inputSchema: z.object({
+        path: z.string().describe('The report.'),
+        heading: z.string().describe('The heading of the section.'),
+        text: z.string().describe('What it says, in Markdown.'),
+      }),
+    },
+    async ({ path, heading, text: section }) => {
+      await appendFile(path, `\n## ${heading}\n\n${section}\n`);
+      return text(`The section ${heading} is added.`);
     },
   );
 
