@@ -118,7 +118,11 @@ export class Edit {
   async #record(opened: OpenedFile, sha256: string, signal: AbortSignal): Promise<FileRecord> {
     const { files, records } = this.#deps;
     const before = this.file.kind === 'upload' ? await this.#adopted(signal) : this.file;
-    const next = this.#next(before, { sizeBytes: opened.size, sha256, mimeType: await typeOf(opened, before.filename) });
+    const next = this.#next(before, {
+      sizeBytes: opened.size,
+      sha256,
+      mimeType: await typeOf(opened, before.filename),
+    });
     try {
       await files.stage.take(this.copy.place, next);
       await files.stage.keepOnly(next, opened);

@@ -41,9 +41,13 @@ const BROWSER_ARGS = [
 
 /**
  * Starts `@playwright/mcp` with a headless Chromium. Its output files go to a folder that is deleted with it, or to
- * `files`; it touches no files elsewhere.
+ * `files`; it touches no files elsewhere. `workingFolder`: what it names its files from.
  */
-export async function startPlaywrightServer(transport: UpstreamTransport, files?: string): Promise<RealServer> {
+export async function startPlaywrightServer(
+  transport: UpstreamTransport,
+  files?: string,
+  workingFolder?: string,
+): Promise<RealServer> {
   const chromium = await findChromium();
   const program = join(dirname(resolve('@playwright/mcp/package.json')), 'cli.js');
   const folder = await mkdtemp(join(tmpdir(), 'playwright-mcp-'));
@@ -53,7 +57,10 @@ export async function startPlaywrightServer(transport: UpstreamTransport, files?
   const output = files ?? join(folder, 'output');
   const options = ['--config', config, '--output-dir', output, '--host', '127.0.0.1', '--port', '0'];
   const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 5 });
-  const { running, port } = await launch([program, ...options], { HOME: folder }).catch(async (error: unknown) => {
+  const { running, port } = await launch([program, ...options], {
+    HOME: folder,
+    ...(workingFolder !== undefined && { WORKING_FOLDER: workingFolder }),
+  }).catch(async (error: unknown) => {
     await removeFolder();
     throw error;
   });

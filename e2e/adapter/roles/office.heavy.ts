@@ -1,0 +1,183 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { missing } from '../../sdks/cached.ts';
+import { startPlaywrightServer } from '../../support/real-servers.ts';
+import { secret } from '../../support/secrets/secret.ts';
+import type { JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { at, bytesOf, readResource } from '../files/kit/artifacts.ts';
+import { type Crew, startCrew } from '../files/kit/crew.ts';
+import { sharedFolder } from '../files/kit/folder.ts';
+import { startUploadTarget, type UploadTarget } from '../files/kit/upload-target.ts';
+import { uploaded } from '../files/kit/uploads.ts';
+import { mounted } from '../kit/deployment.ts';
+import { openSession, type Session } from '../kit/session.ts';
+import { python, startExcel, startMarkItDown, startWord } from './kit/office-servers.ts';
+import { madeBy, type Made, oneOf, saidBy } from './kit/roles.ts';
+
+const CHANGES = 30;
+const tokens = { ann: secret('token of ann'), bob: secret('token of bob') };
+const headersOf = (name: keyof typeof tokens) => ({ 'x-mcp-adapter-auth-token': tokens[name] });
+const unavailable = await missing('python3', '-m', 'venv', '--help');
+
+const WORD: readonly JsonObject[] = [
+  { type: 'files', tools: ['create_document'], arguments: { filename: 'out' } },
+  { type: 'files', tools: ['copy_document'], arguments: { source_filename: 'in', destination_filename: 'out' } },
+  { type: 'files', tools: ['get_*', 'find_*', 'validate_*'], arguments: { filename: 'in' } },
+  { type: 'files', tools: ['add_picture'], arguments: { image_path: 'in' } },
+  { type: 'files', tools: ['add_*', 'format_*', 'search_and_replace'], arguments: { filename: 'edit' } },
+];
+const EXCEL: readonly JsonObject[] = [
+  { type: 'files', tools: ['create_workbook'], arguments: { path: 'out' } },
+  { type: 'files', tools: ['export_csv'], arguments: { path: 'in', csv_path: 'out' } },
+  { type: 'files', tools: ['import_csv'], arguments: { csv_path: 'in' } },
+  { type: 'files', tools: ['insert_image'], arguments: { image_path: 'in' } },
+  { type: 'files', tools: ['read_range', 'describe_*', 'find_cells'], arguments: { path: 'in' } },
+  { type: 'files', tools: ['write_range', 'import_csv', 'insert_image', 'create_*'], arguments: { path: 'edit' } },
+];
+const browser = (folder: string): readonly JsonObject[] => [
+  { type: 'files', tools: ['browser_take_screenshot', 'browser_pdf_save'], arguments: { filename: 'out' } },
+  {
+    type: 'files',
+    tools: ['*'],
+    found: [{ pattern: String.raw`\]\(([^)#]+\.(?:yml|log|png|pdf|txt|json))`, relative_to: folder, take: 'move' }],
+  },
+];
+
+describe.skipIf(unavailable !== undefined).each([
+  ['three replicas and Redis', 'redis', 3],
+  ['SQLite', 'disk', 1],
+] as const)('published servers with files, behind %s', (_name, state, replicas) => {
+  const started = new AsyncDisposableStack();
+  let crew: Crew;
+  let page: UploadTarget;
+  let scratch: string;
+  let turn = 0;
+  const next = () => crew.at((turn += 1));
+  const opened = (server: string, name: keyof typeof tokens = 'ann'): Promise<Session> =>
+    openSession(next(), { path: `/mcp/${server}`, headers: headersOf(name) });
+  /** A session at another replica each time. */
+  const calls = (session: Session) => (name: string, args: JsonObject) => session.at(next()).tool(name, args);
+  const saved = async ({ url, filename }: Made): Promise<string> => {
+    const path = join(scratch, filename);
+    await writeFile(path, await bytesOf(fetch(at(next(), url))));
+    return path;
+  };
+
+  beforeAll(async () => {
+    const root = started.use(await sharedFolder()).path;
+    scratch = await mkdtemp(join(tmpdir(), 'office-'));
+    started.defer(() => rm(scratch, { recursive: true, force: true }));
+    const [excel, word, markitdown, playwright] = await Promise.all([
+      startExcel(root),
+      startWord(),
+      startMarkItDown(),
+      startPlaywrightServer('streamable_http', join(root, 'browser'), root),
+    ]);
+    for (const server of [excel, word, markitdown, playwright]) started.use(server);
+    page = started.use(await startUploadTarget());
+    const patient = { tool_defaults: { tool_call_timeout_seconds: 120 } };
+    crew = started.use(
+      await startCrew({
+        replicas,
+        state,
+        root,
+        config: {
+          core: { auth: { enabled: true, tokens: Object.entries(tokens).map(([name, token]) => ({ name, token })) } },
+          artifacts: { scope: 'principal' },
+        },
+        servers: () => [
+          mounted('excel', excel.url, { adapters: EXCEL }),
+          mounted('word', word.url, { adapters: WORD }),
+          mounted('markitdown', markitdown.url, {
+            adapters: [{ type: 'files', tools: ['*'], arguments: { uri: { role: 'in', as: 'file_uri' } } }],
+          }),
+          mounted('browser', playwright.url, { adapters: browser(root), ...patient }),
+        ],
+      }),
+    );
+  }, 300_000);
+  afterAll(() => started.disposeAsync());
+
+  test('a document is made, changed thirty times by its handle, read and fetched', async () => {
+    const call = calls(await opened('word'));
+    const { uri } = oneOf(await call('create_document', { filename: 'report.docx', title: 'Report' }));
+    let last: Made | undefined;
+    for (let number = 1; number <= CHANGES; number += 1) {
+      last = oneOf(await call('add_paragraph', { filename: uri, text: `Paragraph ${number}.` }));
+      expect(last).toMatchObject({ uri, filename: 'report.docx', version: number + 1 });
+    }
+    expect(saidBy(await call('get_document_text', { filename: uri }))).toContain('Paragraph 30.');
+    const copy = madeBy(await call('copy_document', { source_filename: uri, destination_filename: 'copy.docx' }));
+    const count =
+      'import docx,sys; print(len([p for p in docx.Document(sys.argv[1]).paragraphs if p.text.startswith("Paragraph")]))';
+    for (const file of [last, copy[0]]) expect(await python(count, await saved(file as Made))).toBe('30');
+  });
+
+  test('an uploaded document is changed, and the original can still be fetched', async () => {
+    const path = join(scratch, 'original.docx');
+    await python('import docx,sys; d=docx.Document(); d.add_paragraph("Original."); d.save(sys.argv[1])', path);
+    const session = await opened('word');
+    const files = [{ name: 'original.docx', bytes: await readFile(path) }];
+    const [taken] = await uploaded(next(), session.sessionId, files, { server: 'word', headers: headersOf('ann') });
+    const call = calls(session);
+    let last: Made | undefined;
+    for (let number = 1; number <= CHANGES; number += 1) {
+      last = oneOf(await call('add_paragraph', { filename: taken?.handle ?? '', text: `Paragraph ${number}.` }));
+    }
+    const texts = 'import docx,sys; print("|".join(p.text for p in docx.Document(sys.argv[1]).paragraphs))';
+    const all = ['Original.', ...Array.from({ length: CHANGES }, (_, number) => `Paragraph ${number + 1}.`)].join('|');
+    expect(await python(texts, await saved(last as Made))).toBe(all);
+  });
+
+  test('a workbook is made, filled thirty times, read, exported and fetched', async () => {
+    const call = calls(await opened('excel'));
+    const { uri } = oneOf(await call('create_workbook', { path: 'sales.xlsx', sheets: ['Data'] }));
+    let last: Made | undefined;
+    for (let row = 1; row <= CHANGES; row += 1) {
+      last = oneOf(await call('write_range', { path: uri, sheet: 'Data', at: `A${row}`, rows: [[`row ${row}`, row]] }));
+    }
+    expect(last).toMatchObject({ uri, version: CHANGES + 1 });
+    expect(saidBy(await call('read_range', { path: uri, sheet: 'Data', range: 'A30:B30' }))).toContain('row 30');
+    const csv = oneOf(await call('export_csv', { path: uri, sheet: 'Data', csv_path: 'data.csv' }));
+    const lines = String(await readResource((await opened('excel')).at(next()), csv.uri))
+      .trim()
+      .split('\n');
+    expect(lines).toHaveLength(CHANGES);
+    const sum =
+      'import openpyxl,sys; s=openpyxl.load_workbook(sys.argv[1])["Data"]; print(sum(r[1].value for r in s.iter_rows()))';
+    expect(await python(sum, await saved(last as Made))).toBe('465');
+    const back = oneOf(await call('import_csv', { path: uri, csv_path: csv.uri, sheet: 'Data', at: 'D1' }));
+    expect(back).toMatchObject({ uri, version: CHANGES + 2 });
+  });
+
+  test('what a browser sees becomes a file, and its picture goes into a workbook of the same principal', async () => {
+    const call = calls(await opened('browser'));
+    const seen = await call('browser_navigate', { url: page.url });
+    const snapshot = madeBy(seen).find(({ filename }) => filename.endsWith('.yml'));
+    expect(saidBy(seen)).toContain(`[Snapshot](${snapshot?.uri})`);
+    expect(String(await readResource((await opened('browser')).at(next()), snapshot?.uri ?? ''))).toContain('button');
+    expect(saidBy(await call('browser_read_artifact', { uri: snapshot?.uri ?? '' }))).toContain('button');
+    const shot = madeBy(await call('browser_take_screenshot', { filename: 'page.png' })).find(
+      ({ filename }) => filename === 'page.png',
+    );
+
+    const sheets = calls(await opened('excel'));
+    const { uri } = oneOf(await sheets('create_workbook', { path: 'pictures.xlsx', sheets: ['Data'] }));
+    const picture = { path: uri, sheet: 'Data', image_path: shot?.uri ?? '', at: 'B2' };
+    const filled = oneOf(await sheets('insert_image', picture));
+    const images = 'import openpyxl,sys; print(len(openpyxl.load_workbook(sys.argv[1])["Data"]._images))';
+    expect(await python(images, await saved(filled))).toBe('1');
+    const theirs = calls(await opened('excel', 'bob'));
+    expect(saidBy(await theirs('insert_image', picture))).toContain('is unknown or has expired');
+  });
+
+  test('a document of one server is read by another that takes URIs', async () => {
+    const { uri } = oneOf(await calls(await opened('excel'))('create_workbook', { path: 'a.xlsx', sheets: ['Data'] }));
+    const filled = calls(await opened('excel'));
+    await filled('write_range', { path: uri, sheet: 'Data', at: 'A1', rows: [['converted']] });
+    const converted = await calls(await opened('markitdown'))('convert_to_markdown', { uri });
+    expect(saidBy(converted)).toContain('converted');
+  });
+});
