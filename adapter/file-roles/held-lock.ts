@@ -5,7 +5,7 @@ import { whileLocked } from '../sessions/store-lock.ts';
 import type { StateStore } from '../state/state-store.ts';
 
 /** How long a lock outlives a replica that dies. */
-const TTL_MS = 30_000;
+const TTL_MS = 10_000;
 const POLL_MS = 25;
 
 /** A lock of the store that is held until it is given back. */

@@ -16,8 +16,8 @@ export interface FileTools extends RunningProcess {
   open(gate: string): Promise<void>;
 }
 
-export async function startFileTools(): Promise<FileTools> {
-  const running = startProcess(process.execPath, [MAIN]);
+export async function startFileTools(at = 0): Promise<FileTools> {
+  const running = startProcess(process.execPath, [MAIN, '--port', String(at)]);
   const [, port] = await running.waitForStdout(/\{"port":(\d+)\}/);
   const origin = `http://127.0.0.1:${port}`;
   const ask = async (method: string, gate: string): Promise<void> => {
