@@ -10,6 +10,7 @@ import { artifactResources } from './artifacts/artifact-resources.ts';
 import type { MountAdditions } from './mount/create-mount.ts';
 import { downloadUrl } from './artifacts/download-url.ts';
 import { downloadOf } from './access/wishes.ts';
+import { FileRulesWatch } from './file-roles/file-rules-watch.ts';
 import { Handles } from './file-roles/handles.ts';
 import type { RoleDeps } from './file-roles/role-deps.ts';
 import { roleTools } from './file-roles/role-tools.ts';
@@ -57,7 +58,9 @@ const NO_FILES = {
 
 /** What files add to the tools and resources of a server. */
 export function fileTools(server: EffectiveServer, parts: FileToolDeps): MountAdditions {
-  const { config, opened } = parts;
+  const { config, opened, telemetry, warn } = parts;
+  const { id: serverId, adapters: entries } = server;
+  const fileRules = entries.length === 0 ? undefined : new FileRulesWatch({ serverId, entries, telemetry, warn });
   return mountAdditions(server, {
     disabled: parts.disabled,
     uploadUrl: config.uploads.enabled ? uploadUrl(server, parts) : undefined,
@@ -70,9 +73,9 @@ export function fileTools(server: EffectiveServer, parts: FileToolDeps): MountAd
       roleTools(
         server,
         () => roleDeps(server, opened, parts),
-        (tool, { seen, folder, reason }) =>
-          parts.warn(`${tool} named a file that was not taken (${reason}): ${JSON.stringify(seen)} below ${folder}`),
+        (tool, file) => fileRules?.notTaken(tool, file),
       ),
+    fileRules,
     artifacts: () => (opened === undefined ? undefined : resources(server, opened, parts)),
     ...(opened !== undefined && {
       reader: () => reader(server, opened, parts),

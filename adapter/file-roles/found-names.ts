@@ -12,7 +12,7 @@ const MAX_NAMES = 100;
 const MAX_NAME_CHARS = 4096;
 
 /** A rule of `found` as a function. A pattern that cannot be compiled finds nothing, which is told at the start. */
-export function foundNames({ pattern, key }: Pick<FoundFiles, 'pattern' | 'key'>): FoundNames {
+export function foundNames({ pattern, path_key: key }: Pick<FoundFiles, 'pattern' | 'path_key'>): FoundNames {
   if (key !== null) {
     const keys = argumentKeys(key);
     return ({ structuredContent }) => distinct(stringsAt(structuredContent, keys));

@@ -28,7 +28,7 @@ test('every entry that fits counts, and the first for each argument', () => {
   expect(of?.('sheet_a')?.arguments.at(-1)?.keys).toEqual(['rows', 'file']);
 });
 
-const names = (rule: { pattern?: string; key?: string }) => foundNames({ pattern: null, key: null, ...rule });
+const names = (rule: { pattern?: string; path_key?: string }) => foundNames({ pattern: null, path_key: null, ...rule });
 
 test('a pattern finds all matches in all texts, each once, by its first group', () => {
   const find = names({ pattern: String.raw`\]\(([^)#]+)` });
@@ -44,15 +44,15 @@ test('a pattern finds all matches in all texts, each once, by its first group', 
 
 test('a key finds texts and lists of texts, through lists', () => {
   const structuredContent = { made: [{ files: ['a', 'b'] }, { files: 'c' }, { files: 7 }, null] };
-  expect(names({ key: 'made[].files' })({ structuredContent })).toEqual(['a', 'b', 'c']);
-  expect(names({ key: 'made.none' })({ structuredContent })).toEqual([]);
-  expect(names({ key: '__proto__' })({ structuredContent })).toEqual([]);
+  expect(names({ path_key: 'made[].files' })({ structuredContent })).toEqual(['a', 'b', 'c']);
+  expect(names({ path_key: 'made.none' })({ structuredContent })).toEqual([]);
+  expect(names({ path_key: '__proto__' })({ structuredContent })).toEqual([]);
 });
 
 test('a hostile result is looked through in bounds', () => {
   const text = 'f '.repeat(3_000_000);
   expect(names({ pattern: '(f) ' })({ content: [{ type: 'text', text }] })).toEqual(['f']);
   const many = Array.from({ length: 5_000 }, (_, number) => `p${number}`);
-  expect(names({ key: 'p' })({ structuredContent: { p: many } })).toHaveLength(100);
-  expect(names({ key: 'p' })({ structuredContent: { p: ['x'.repeat(5_000), ''] } })).toEqual([]);
+  expect(names({ path_key: 'p' })({ structuredContent: { p: many } })).toHaveLength(100);
+  expect(names({ path_key: 'p' })({ structuredContent: { p: ['x'.repeat(5_000), ''] } })).toEqual([]);
 });

@@ -34,6 +34,10 @@ export interface ServerHealth {
   breaker: Record<string, string | number>;
   ping?: object;
   detail?: string;
+  /** Entries of `adapters` that do not fit what the server lists; the sentence only for callers with the token. */
+  file_rules?: { entry: number; reason: string; message?: string }[];
+  /** Files that tools have named and that were not taken; only for callers with the token. */
+  files_not_taken?: string[];
 }
 
 export interface PersistenceHealth {
@@ -48,7 +52,7 @@ export function unreachedServers(mounts: readonly Pick<Mount, 'serverId' | 'ping
 
 /** The state of one upstream as this replica sees it. */
 export function serverHealth(mount: Mount, upstreamUrl: string, now: number): ServerHealth {
-  const base = { server_id: mount.serverId, mount_path: mount.path, upstream_url: upstreamUrl };
+  const base = { server_id: mount.serverId, mount_path: mount.path, upstream_url: upstreamUrl, ...fileRules(mount) };
   const breaker = mount.breaker.snapshot(now);
   if (mount.ping === undefined) return { ...base, status: 'ok', breaker, detail: 'upstream_ping_disabled' };
   const ping = mount.ping.snapshot();
@@ -57,6 +61,16 @@ export function serverHealth(mount: Mount, upstreamUrl: string, now: number): Se
   if (ping.refused !== null) return { ...base, status: 'degraded', breaker, ping, detail: 'upstream_refused' };
   if (breaker['state'] === 'closed' && !failing) return { ...base, status: 'ok', breaker, ping };
   return { ...base, status: 'degraded', breaker, ping, detail: 'upstream_unhealthy' };
+}
+
+function fileRules({
+  fileRules: rules,
+}: Pick<Mount, 'fileRules'>): Pick<ServerHealth, 'file_rules' | 'files_not_taken'> {
+  const { unmatched = [], filesNotTaken = [] } = rules ?? {};
+  return {
+    ...(unmatched.length > 0 && { file_rules: [...unmatched] }),
+    ...(filesNotTaken.length > 0 && { files_not_taken: [...filesNotTaken] }),
+  };
 }
 
 /** Puts the parts together; `degraded` when any of them is. */
@@ -132,7 +146,16 @@ export function publicHealth(health: HealthObject): HealthObject {
   return {
     ...health,
     servers: health.servers.map((server) => {
-      const { ping, mount_path: _path, upstream_url: _url, ...rest } = server;
+      const {
+        ping,
+        mount_path: _path,
+        upstream_url: _url,
+        files_not_taken: _files,
+        file_rules: rules,
+        ...others
+      } = server;
+      const told = rules?.map(({ entry, reason }) => ({ entry, reason }));
+      const rest = told === undefined ? others : { ...others, file_rules: told };
       return ping === undefined ? rest : { ...rest, ping: { ...ping, last_error: null, refused: null } };
     }),
     persistence: { status, configured_type, effective_type, fallback_active },

@@ -29,6 +29,8 @@ export interface AdditionDeps {
   readonly consumer: (entry: UploadConsumer, helper: UploadUrlTool | undefined) => ToolStep;
   /** Undefined for an entry that changes nothing. */
   readonly producer: (entry: ArtifactProducer) => ToolStep | undefined;
+  /** Told what the server lists; undefined without entries. */
+  readonly fileRules?: MountAdditions['fileRules'];
   /** Tools whose arguments are files by their roles; undefined where there are none. */
   readonly roles?: RoleTools | undefined;
   readonly artifacts: () => OwnResources | undefined;
@@ -80,6 +82,7 @@ export function mountAdditions(server: EffectiveServer, parts: AdditionDeps): Mo
       ].filter((one) => one !== undefined),
     ),
     spilling,
+    fileRules: parts.fileRules,
   };
 }
 

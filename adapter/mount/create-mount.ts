@@ -1,4 +1,5 @@
 import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
+import type { FileRulesWatch } from '../file-roles/file-rules-watch.ts';
 import { timerMs } from '../../lib/timer-ms.ts';
 import { type Catalog, catalog, type OwnTool } from '../catalog/catalog.ts';
 import { type CleaningEvents, toolCleaning } from '../catalog/tool-cleaning.ts';
@@ -64,6 +65,8 @@ export interface MountAdditions {
   readonly resources: OwnResources | undefined;
   /** Undefined where results pass whatever their length. */
   readonly spilling?: ResultSpilling | undefined;
+  /** What does not fit between the entries of `adapters` and the server; undefined where there are none. */
+  readonly fileRules?: FileRulesWatch | undefined;
 }
 
 export function createMount(options: MountOptions): Mount {
@@ -145,13 +148,7 @@ export function createMount(options: MountOptions): Mount {
         const { mode, block_strategy: blockStrategy } = server.tool_definition_pinning;
         telemetry.drift({ serverId: server.id, mode, blockStrategy, outcome });
       },
-      onTools:
-        callLimits?.countsTools === true
-          ? (names) => {
-              callLimits.listed(names);
-              options.onTools?.(names);
-            }
-          : options.onTools,
+      onTools: onTools(options, callLimits),
     }),
     texts: new ServerTexts({
       caches,
@@ -164,6 +161,7 @@ export function createMount(options: MountOptions): Mount {
     resources: additions?.resources,
     artifactScope: options.artifactScope ?? 'session',
     spilling: additions?.spilling,
+    fileRules: additions?.fileRules,
     timeoutOf: toolTimeouts(server),
     hasAccessRules: server.access !== null,
     relaysChallenges,
@@ -175,6 +173,21 @@ export function createMount(options: MountOptions): Mount {
       warn: (reason) => options.onDropped?.(reason),
     }),
     redact: options.redact,
+  };
+}
+
+/** Whoever wants to know what the server lists; undefined for nobody. */
+function onTools(
+  { onTools: told, additions }: Pick<MountOptions, 'onTools' | 'additions'>,
+  callLimits: CallLimits | undefined,
+): ((names: readonly string[], list: string) => void) | undefined {
+  const counts = callLimits?.countsTools === true ? callLimits : undefined;
+  const rules = additions?.fileRules;
+  if (counts === undefined && rules === undefined) return told;
+  return (names, list) => {
+    counts?.listed(names);
+    told?.(names);
+    rules?.listed(list);
   };
 }
 

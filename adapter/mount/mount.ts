@@ -1,3 +1,4 @@
+import type { FileRulesWatch } from '../file-roles/file-rules-watch.ts';
 import type { Redact } from '../../lib/redaction/redact.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import type { HeaderForwarding } from '../exchange/headers.ts';
@@ -50,6 +51,8 @@ export interface Mount {
   readonly artifactScope: 'session' | 'principal';
   /** What makes long results shorter; undefined where they pass. */
   readonly spilling: ResultSpilling | undefined;
+  /** What does not fit between the entries of `adapters` and the server; undefined where there are none. */
+  readonly fileRules: Pick<FileRulesWatch, 'unmatched' | 'filesNotTaken'> | undefined;
   readonly timeoutOf: (tool: string | undefined) => number | null;
   /** Not everybody who comes in may do everything. */
   readonly hasAccessRules: boolean;

@@ -29,6 +29,8 @@ export interface Telemetry {
   artifactFailed(observed: { readonly serverId: string; readonly reason: ErrorCode }): void;
   /** A result that was too long: it became an artifact, or passed as it was because it could not be kept. */
   spilled(observed: { readonly serverId: string; readonly result: 'spilled' | 'passed' }): void;
+  /** An entry of `adapters` that does not fit its server, or a file that was named and not taken. */
+  fileRule(observed: { readonly serverId: string; readonly reason: 'no_tool' | 'no_argument' | 'not_taken' }): void;
   filesRemoved(observed: FilesRemovedObservation): void;
   /** Whether a server can be used: after its wiring at the start, and whenever it was tried again. */
   wiring(observed: { readonly serverId: string; readonly result: 'ready' | 'retry' }): void;
@@ -243,6 +245,7 @@ export const noTelemetry: Telemetry = {
   artifact: nothing,
   artifactFailed: nothing,
   spilled: nothing,
+  fileRule: nothing,
   filesRemoved: nothing,
   wiring: nothing,
   cleanup: nothing,

@@ -73,8 +73,8 @@ export interface NormalisedListsOptions {
   readonly isPinned: boolean;
   readonly caches: Caches;
   readonly onCleaned: CleaningEvents | undefined;
-  /** Told the names in each list that is looked at first. */
-  readonly onTools?: ((names: readonly string[]) => void) | undefined;
+  /** Told the names in each list that is looked at first, and its text. */
+  readonly onTools?: ((names: readonly string[], list: string) => void) | undefined;
 }
 
 /**
@@ -130,7 +130,7 @@ export class NormalisedLists {
     });
     const list = new NormalisedList(key, await yieldToEventLoop(steps));
     this.#lists.set(key, list);
-    onTools?.([...list.view.tools.flatMap(({ name }) => name ?? []), ...list.view.blocked]);
+    onTools?.([...list.view.tools.flatMap(({ name }) => name ?? []), ...list.view.blocked], text);
     for (const event of cleaningEvents(added)) onCleaned?.(event, 'tool');
     return list;
   }

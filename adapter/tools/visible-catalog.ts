@@ -70,8 +70,8 @@ export interface VisibleCatalogOptions {
   readonly onDrift: ((sessionId: string, preview: string) => void) | undefined;
   /** The same, each time that it is seen, with what follows from it. */
   readonly onDriftSeen?: ((outcome: DriftOutcome) => void) | undefined;
-  /** Told the names in each list that is looked at first, whether clients see the tools or not. */
-  readonly onTools?: ((names: readonly string[]) => void) | undefined;
+  /** Told the names in each list that is looked at first, whether clients see the tools or not, and its text. */
+  readonly onTools?: ((names: readonly string[], list: string) => void) | undefined;
 }
 
 export type DriftOutcome = 'warn' | 'block_baseline_subset' | 'block_error' | 'block_error_invalidate_session';
@@ -131,7 +131,7 @@ export class VisibleCatalog {
   passed(result: string): void {
     if (this.#pages.has(hash('sha256', result, 'base64'))) return;
     const { span } = this.#pageOf(result);
-    if (span !== undefined) this.#onTools?.(namesIn(result, span));
+    if (span !== undefined) this.#onTools?.(namesIn(result, span), result);
   }
 
   /** Nothing is served, and nothing called, on the word of a list that may have changed since. */

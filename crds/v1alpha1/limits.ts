@@ -30,7 +30,7 @@ export const CONFIG_LIMITS: Limits = {
   'servers[].adapters[].output_locator.output_path_regexes': { entries: 20, characters: MAX_PATTERN },
   'servers[].adapters[].found': { entries: 20 },
   'servers[].adapters[].found[].pattern': { characters: MAX_PATTERN },
-  'servers[].adapters[].found[].key': { characters: DATA_PATH },
+  'servers[].adapters[].found[].path_key': { characters: DATA_PATH },
   'servers[].adapters[].found[].relative_to': { characters: 1024 },
   'core.cors.allowed_origins': { entries: 100, characters: 512 },
   'storage.artifact_locator_allowed_roots': { entries: 50, characters: 1024 },

@@ -50,12 +50,17 @@ export function statusInputsOf(outcome: Outcome, cluster: Cluster): StatusInputs
         ? redactedHealth(observed.health, checked.adapter.spec, config)
         : withoutDetails(observed.health),
     usesOAuth: config?.authEnabled === true && config.issuers.length > 0,
+    hasFileRules: checked.ok && hasFileRules(checked.adapter.spec.config),
     isHealthKnown: observed.isHealthKnown,
     handshake: handshakeStateOf({ observed, deployment, service, config }, cluster),
     warnings,
     now: cluster.now(),
   };
 }
+
+/** Whether a server has entries of `adapters`. */
+const hasFileRules = (config: unknown): boolean =>
+  listAt(config, 'servers').some((server) => listAt(server, 'adapters').length > 0);
 
 /** Of a configuration that nobody could check, nothing is known. */
 const withoutDetails = (health: readonly PodHealth[]): PodHealth[] =>

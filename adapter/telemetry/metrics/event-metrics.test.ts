@@ -125,6 +125,11 @@ const EVENTS: readonly [string, (metrics: Metrics) => void, Readonly<Record<stri
     { adapter_artifact_failures_total: [{ server_id: 'files', reason: 'storage_quota' }, 1] },
   ],
   [
+    'an entry that does not fit its server',
+    (metrics) => metrics.fileRule({ serverId: 'files', reason: 'no_tool' }),
+    { adapter_file_rule_problems_total: [{ server_id: 'files', reason: 'no_tool' }, 1] },
+  ],
+  [
     'files that were removed',
     (metrics) => metrics.filesRemoved({ kind: 'upload', reason: 'evicted', files: 3 }),
     { adapter_files_removed_total: [{ kind: 'uploads', reason: 'evicted' }, 3] },

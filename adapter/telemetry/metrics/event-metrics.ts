@@ -36,6 +36,7 @@ export class EventMetrics {
       artifactBytes: aggregation.counter(ADAPTER_METRICS.artifactBytes),
       artifactFailures: aggregation.counter(ADAPTER_METRICS.artifactFailures),
       spilled: aggregation.counter(ADAPTER_METRICS.resultsSpilled),
+      fileRules: aggregation.counter(ADAPTER_METRICS.fileRules),
       filesRemoved: aggregation.counter(ADAPTER_METRICS.filesRemoved),
       wiring: aggregation.counter(ADAPTER_METRICS.wiringRuns),
       cleanups: aggregation.counter(ADAPTER_METRICS.cleanupCycles),
@@ -98,6 +99,10 @@ export class EventMetrics {
 
   spilled({ serverId, result }: Observed<'spilled'>): void {
     this.#instruments.spilled.add(1, { server_id: this.#server(serverId), result });
+  }
+
+  fileRule({ serverId, reason }: Observed<'fileRule'>): void {
+    this.#instruments.fileRules.add(1, { server_id: this.#server(serverId), reason });
   }
 
   filesRemoved({ kind, reason, files }: Observed<'filesRemoved'>): void {

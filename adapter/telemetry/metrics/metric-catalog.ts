@@ -345,6 +345,15 @@ export const ADAPTER_METRICS = {
       'passed as it was).',
     attributes: ['server_id', 'result'],
   },
+  fileRules: {
+    name: 'adapter_file_rule_problems_total',
+    instrument: 'counter',
+    unit: '{problem}',
+    description:
+      'Entries of adapters that do not fit their server: no_tool, no_argument (when a list of tools shows it first), not_taken (a ' +
+      'file that a tool has named, each time).',
+    attributes: ['server_id', 'reason'],
+  },
   filesRemoved: {
     name: 'adapter_files_removed_total',
     instrument: 'counter',

@@ -37,6 +37,7 @@ export class QueuedTelemetry implements Telemetry {
   readonly artifact;
   readonly artifactFailed;
   readonly spilled;
+  readonly fileRule;
   readonly filesRemoved;
   readonly wiring;
   readonly cleanup;
@@ -74,6 +75,7 @@ export class QueuedTelemetry implements Telemetry {
     this.artifact = this.#queued(events.artifact.bind(events));
     this.artifactFailed = this.#queued(events.artifactFailed.bind(events));
     this.spilled = this.#queued(events.spilled.bind(events));
+    this.fileRule = this.#queued(events.fileRule.bind(events));
     this.filesRemoved = this.#queued(events.filesRemoved.bind(events));
     this.wiring = this.#queued(events.wiring.bind(events));
     this.cleanup = this.#queued(events.cleanup.bind(events));

@@ -22,6 +22,7 @@ export class RecordingTelemetry implements Telemetry {
   readonly artifact = this.#keeps('artifact');
   readonly artifactFailed = this.#keeps('artifactFailed');
   readonly spilled = this.#keeps('spilled');
+  readonly fileRule = this.#keeps('fileRule');
   readonly filesRemoved = this.#keeps('filesRemoved');
   readonly wiring = this.#keeps('wiring');
   readonly cleanup = this.#keeps('cleanup');

@@ -63,10 +63,14 @@ export type FileArguments = z.output<typeof FileArguments>;
 
 const Found = z.strictObject({
   pattern: nonBlank('a regular expression')
-    .describe('Regular expression (RE2) for the text of the result; the first group is the path. Either this or `key`.')
+    .describe(
+      'Regular expression (RE2) for the text of the result; the first group is the path. Either this or `path_key`.',
+    )
     .nullable()
     .prefault(null),
-  key: trimmedOrNull('the path of a key such as a.b, or null', (path) => argumentKeys(path).every((key) => key !== ''))
+  path_key: trimmedOrNull('the path of a key such as a.b, or null', (path) =>
+    argumentKeys(path).every((key) => key !== ''),
+  )
     .describe('Path of the key in the structured content that holds the path or a list of paths.')
     .prefault(null),
   relative_to: trimmedAnd('an absolute path without ..', isAbsolute).describe(

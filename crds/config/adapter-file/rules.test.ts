@@ -15,17 +15,17 @@ const found = { relative_to: '/data' };
 const roles: Case[] = [
   {
     name: 'files that are found by a pattern and by a key',
-    values: { 'servers[0].adapters': [{ ...files, found: [{ ...found, pattern: 'x', key: 'y' }, found] }] },
+    values: { 'servers[0].adapters': [{ ...files, found: [{ ...found, pattern: 'x', path_key: 'y' }, found] }] },
     problems: [
-      ['servers[0].adapters[0].found[0].pattern', 'must be there or key, and not both'],
-      ['servers[0].adapters[0].found[1].pattern', 'must be there or key, and not both'],
+      ['servers[0].adapters[0].found[0].pattern', 'must be there or path_key, and not both'],
+      ['servers[0].adapters[0].found[1].pattern', 'must be there or path_key, and not both'],
     ],
   },
   {
     name: 'files that are written while artifacts are off',
     values: {
       'artifacts.enabled': false,
-      'servers[0].adapters': [{ ...files, arguments: { a: 'in', b: 'edit' }, found: [{ ...found, key: 'y' }] }],
+      'servers[0].adapters': [{ ...files, arguments: { a: 'in', b: 'edit' }, found: [{ ...found, path_key: 'y' }] }],
     },
     problems: [
       ['servers[0].adapters[0].arguments.b', 'needs artifacts.enabled'],

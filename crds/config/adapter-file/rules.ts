@@ -326,9 +326,9 @@ const urlsAreRead: Rule = (config) =>
 const patternOrKey: Rule = (config) =>
   entries(config).flatMap(({ entry, path }) =>
     list(entry, 'found').flatMap((one, index) => {
-      const [pattern, key] = [at(one, 'pattern'), at(one, 'key')];
+      const [pattern, key] = [at(one, 'pattern'), at(one, 'path_key')];
       if (isText(pattern) !== isText(key) || !isTextOrNull(pattern) || !isTextOrNull(key)) return [];
-      return [{ path: [...path, 'found', index, 'pattern'], message: 'must be there or key, and not both' }];
+      return [{ path: [...path, 'found', index, 'pattern'], message: 'must be there or path_key, and not both' }];
     }),
   );
 

@@ -21,7 +21,7 @@ export function sample(): Record<string, unknown> {
             type: 'files',
             tools: ['sheet_*'],
             arguments: { path: 'edit' },
-            found: [{ key: 'file', relative_to: '/data' }],
+            found: [{ path_key: 'file', relative_to: '/data' }],
           },
         ],
       },

@@ -22,6 +22,14 @@ export interface ServerHealth {
   readonly healthy: boolean;
   /** Why not, as far as the pod tells those who have no token. */
   readonly detail: string | undefined;
+  /** Entries of its `adapters` that do not fit what it lists. */
+  readonly fileRules?: readonly FileRuleProblem[];
+}
+
+/** `entry`: place in `adapters`. */
+export interface FileRuleProblem {
+  readonly entry: number;
+  readonly reason: 'no_tool' | 'no_argument';
 }
 
 const KEYS = ['known', 'unread', 'unavailable'] as const;
@@ -62,12 +70,21 @@ export function parseHealth(pod: string, body: unknown): PodHealth | undefined {
 function parseServer(server: unknown): ServerHealth | undefined {
   const id = textAt(server, 'server_id');
   if (id === undefined) return undefined;
+  const rules = listAt(server, 'file_rules').flatMap((rule) => parseFileRule(rule) ?? []);
   return {
     id,
     mountPath: textAt(server, 'mount_path'),
     healthy: textAt(server, 'status') === 'ok',
     detail: textAt(server, 'ping', 'refused') ?? textAt(server, 'ping', 'last_error'),
+    ...(rules.length > 0 && { fileRules: rules }),
   };
+}
+
+function parseFileRule(rule: unknown): FileRuleProblem | undefined {
+  if (!isObject(rule)) return undefined;
+  const { entry, reason } = rule;
+  if (!Number.isSafeInteger(entry) || (reason !== 'no_tool' && reason !== 'no_argument')) return undefined;
+  return { entry: entry as number, reason };
 }
 
 function parseIssuer(document: unknown): IssuerHealth | undefined {

@@ -11,6 +11,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   StateStoreReady: 'CheckStateStore',
   AccessProtected: 'CheckAccess',
   AuthReady: 'CheckIssuers',
+  FileRulesMatched: 'CheckFileRules',
   StorageReady: 'CheckStorage',
   NetworkPolicyEnforced: 'RestrictNetwork',
   Paused: 'Pause',
@@ -22,6 +23,7 @@ const ONLY_BAD = new Set([
   'StateStoreReady',
   'AccessProtected',
   'AuthReady',
+  'FileRulesMatched',
   'StorageReady',
   'NetworkPolicyEnforced',
 ]);

@@ -25,6 +25,7 @@ const serving: StatusInputs = {
   pods: [podWith()],
   health: [healthWith(['files'])],
   usesOAuth: false,
+  hasFileRules: false,
   isHealthKnown: true,
   handshake: { ok: true },
   warnings: [],
@@ -732,6 +733,36 @@ it('lists problems with their paths, and not without end', () => {
   const text = problemsText(problems);
   expect(text).toContain('spec.env[0] is wrong; spec.env[1] is wrong');
   expect(text).toMatch(/and 5 more$/);
+});
+
+describe('FileRulesMatched', () => {
+  const ruled = (pod: string, ...fileRules: { entry: number; reason: 'no_tool' | 'no_argument' }[]) => {
+    const health = healthWith(['files'], { pod });
+    return { ...health, servers: health.servers.map((server) => ({ ...server, fileRules })) };
+  };
+  const two = [podWith({ name: 'a' }), podWith({ name: 'b' })];
+  const found = (changes: Partial<StatusInputs>) =>
+    find(report(inputs({ pods: two, hasFileRules: true, ...changes })), 'FileRulesMatched');
+
+  it('names the entries that fit nothing, once for all pods', () => {
+    const health = [
+      ruled('a', { entry: 1, reason: 'no_argument' }),
+      ruled('b', { entry: 1, reason: 'no_argument' }, { entry: 0, reason: 'no_tool' }),
+    ];
+    expect(found({ health })).toMatchObject({
+      status: 'False',
+      reason: 'RulesWithoutTool',
+      message: expect.stringMatching(
+        /^adapters\[0\] of the server files names a tool .*; adapters\[1\] of the server files names an argument [^;]*\./,
+      ) as string,
+    });
+  });
+
+  it('is true where all fit, unknown where no pod answers, and not there without entries', () => {
+    expect(found({ health: [ruled('a')] })).toMatchObject({ status: 'True', reason: 'Matched' });
+    expect(found({ health: [] })).toMatchObject({ status: 'Unknown', reason: 'NoAnswer' });
+    expect(found({ health: [ruled('a')], hasFileRules: false })).toBeUndefined();
+  });
 });
 
 describe('AuthReady', () => {

@@ -12,6 +12,7 @@ import { publicUrl } from '../config/address.ts';
 import { ADAPTER_LABEL } from '../config/labels.ts';
 import { accessCondition } from './access-condition.ts';
 import { authCondition } from './auth-condition.ts';
+import { fileRulesCondition } from './file-rules-condition.ts';
 import type { PodHealth } from '../health/pod-health.ts';
 import {
   HANDSHAKE_COMES,
@@ -56,6 +57,8 @@ export interface StatusInputs {
   readonly health: readonly PodHealth[];
   /** Whether the specification certainly asks for tokens of an authorization server. */
   readonly usesOAuth: boolean;
+  /** Whether a server has entries of `adapters`. */
+  readonly hasFileRules: boolean;
   /** Whether all pods that may answer have been asked; until then what they said before stays. */
   readonly isHealthKnown: boolean;
   readonly handshake: HandshakeState;
@@ -218,20 +221,24 @@ function healthConditions(
   upstreams: ReturnType<typeof upstreamsOf> | undefined,
   before: readonly Condition[],
 ): DesiredCondition[] {
-  const { health, isHealthKnown, usesOAuth } = inputs;
+  const { health, isHealthKnown, usesOAuth, hasFileRules } = inputs;
   if (upstreams !== undefined) {
-    const auth = authCondition(healthOf(inputs.pods.filter(isReady), inputs));
+    const ready = healthOf(inputs.pods.filter(isReady), inputs);
+    const auth = authCondition(ready);
+    const fileRules = fileRulesCondition(ready, hasFileRules);
     return [
       upstreamsCondition(upstreams),
       stateStoreCondition(health),
       accessCondition(health),
       ...(auth !== undefined || usesOAuth ? [auth ?? noAnswer('AuthReady')] : []),
+      ...(fileRules === undefined ? [] : [fileRules]),
     ];
   }
-  return ['UpstreamsHealthy', 'StateStoreReady', 'AccessProtected', 'AuthReady'].flatMap((type) => {
+  return ['UpstreamsHealthy', 'StateStoreReady', 'AccessProtected', 'AuthReady', 'FileRulesMatched'].flatMap((type) => {
     const known = before.find((condition) => condition.type === type);
     if (known !== undefined && (rollout.available > 0 || !isHealthKnown)) return asBefore(known);
-    return type === 'AuthReady' && !usesOAuth ? [] : noAnswer(type);
+    const isLeftOut = (type === 'AuthReady' && !usesOAuth) || (type === 'FileRulesMatched' && !hasFileRules);
+    return isLeftOut ? [] : noAnswer(type);
   });
 }
 

@@ -17,6 +17,7 @@ const serving: StatusInputs = {
   pods: [podWith()],
   health: [],
   usesOAuth: false,
+  hasFileRules: false,
   isHealthKnown: true,
   handshake: { ok: true },
   warnings: [],
