@@ -9,19 +9,12 @@ export const handleGuidance = (artifactScheme: string): string =>
 
 /** What is said of an argument by its role, after what the server says of it. */
 function guidanceOf({ role, create }: RoleArgument, artifactScheme: string): string {
-  switch (role) {
-    case 'in':
-      return handleGuidance(artifactScheme);
-    case 'edit':
-      return (
-        `${handleGuidance(artifactScheme)} The tool changes this file; the handle then stands for the new version.` +
-        (create ? ' Pass a file name to make a new file.' : '')
-      );
-    case 'out':
-      return 'A file name without a folder. The file comes back as an artifact, whose handle other tools take.';
-    case 'out_dir':
-      return 'Any name. The files come back as artifacts, whose handles other tools take.';
-  }
+  if (role === 'in') return handleGuidance(artifactScheme);
+  if (role === 'out')
+    return 'A file name without a folder. The file comes back as an artifact, whose handle other tools take.';
+  if (role === 'out_dir') return 'Any name. The files come back as artifacts, whose handles other tools take.';
+  const made = create ? ' Pass a file name to make a new file.' : '';
+  return `${handleGuidance(artifactScheme)} The tool changes this file; the handle then stands for the new version.${made}`;
 }
 
 /** The definition (JSON text) of a tool whose arguments are files: each says in its description what it takes. */

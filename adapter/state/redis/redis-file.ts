@@ -19,7 +19,12 @@ export function encodeFile(record: FileRecord, uses: number): [string, string] {
   const { filename, mimeType, sha256, toolName, exposed, spilled, version, contentId, older } = record;
   const numbers = [heldBytes(record), record.lastUsedAt, record.leaseUntil, uses, record.createdAt];
   const rest = JSON.stringify({
-    ...{ filename, mimeType, sha256, toolName, exposed, spilled },
+    filename,
+    mimeType,
+    sha256,
+    toolName,
+    exposed,
+    spilled,
     ...(version !== undefined && { version, contentId, older, sizeBytes: record.sizeBytes }),
   });
   return [fileField(record), `${record.state} ${numbers.join(' ')}\n${rest}`];

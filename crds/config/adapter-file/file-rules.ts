@@ -32,7 +32,7 @@ const ARGUMENT = 'the name of an argument, or a path such as a.b or list[].path'
 
 const isAbsolute = (path: string): boolean => path.startsWith('/') && !path.split('/').includes('..');
 
-export const FILE_ROLES = ['in', 'out', 'edit', 'out_dir'] as const;
+const FILE_ROLES = ['in', 'out', 'edit', 'out_dir'] as const;
 
 const Argument = z.strictObject({
   role: oneOf(FILE_ROLES),

@@ -61,7 +61,8 @@ export async function downloaded(place: Place, url: string, version?: number): P
 /** All texts of a result, as one. */
 export function saidBy(message: JsonObject): string {
   const { content } = asObject(message['result']);
-  return (Array.isArray(content) ? content : []).map((block) => String(asObject(block)['text'] ?? '')).join('\n');
+  const texts = (Array.isArray(content) ? content : []).map((block) => asObject(block)['text']);
+  return texts.map((text) => (typeof text === 'string' ? text : '')).join('\n');
 }
 
 /** `_meta.artifact_errors` of a result. */
