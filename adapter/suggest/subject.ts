@@ -1,0 +1,41 @@
+import type { FileRole } from './suggestion.ts';
+import type { ListedTool } from './listed-tool.ts';
+import { argumentNames, type ToolArgument } from './tool-arguments.ts';
+import { wordsOf } from './words.ts';
+
+/** Characters. Descriptions say what a thing is in their beginning; what follows is about other things. */
+const LOOKED_AT = 200;
+
+/** An argument of a tool, as the rules look at it. */
+export interface Subject {
+  /** The tool's name. */
+  readonly tool: string;
+  readonly argument: ToolArgument;
+  /** Words of the argument's name. */
+  readonly words: readonly string[];
+  /** Beginning of what is said of the argument. */
+  readonly says: string;
+  /** Words of the tool's name. */
+  readonly toolWords: readonly string[];
+  /** Beginning of what is said of the tool. */
+  readonly toolSays: string;
+  readonly readOnly: boolean | undefined;
+  /** Names of the tool's other arguments, whatever they are. */
+  readonly others: readonly string[];
+  /** Roles of the tool's other arguments, as far as they are known already. */
+  readonly besides: readonly FileRole[];
+}
+
+export function subjectOf(tool: ListedTool, argument: ToolArgument, besides: readonly FileRole[]): Subject {
+  return {
+    tool: tool.name.slice(0, LOOKED_AT),
+    argument,
+    words: wordsOf(argument.key),
+    says: argument.description.trim().slice(0, LOOKED_AT),
+    toolWords: wordsOf(tool.name),
+    toolSays: (tool.description ?? '').trim().slice(0, LOOKED_AT),
+    readOnly: tool.annotations?.readOnlyHint,
+    others: argumentNames(tool.inputSchema).filter((name) => name !== argument.path),
+    besides,
+  };
+}
