@@ -89,7 +89,7 @@ export const ROLE_RULES: readonly RoleRule[] = [
     name: 'about-files',
     because: 'it says something of files and is none',
     role: null,
-    applies: ({ words }) => ABOUT.has(words.at(-1) ?? ''),
+    applies: ({ words, says }) => ABOUT.has(words.at(-1) ?? '') || /\bmetadata only\b/i.test(says),
   },
   {
     name: 'working-folder',
@@ -202,7 +202,8 @@ export const ROLE_RULES: readonly RoleRule[] = [
     name: 'picture-beside',
     because: 'it is a picture or the like that goes into the other file',
     role: 'in',
-    applies: ({ words, besides }) => some(words, PICTURE) && besides.length > 0,
+    applies: ({ argument, words, besides }) =>
+      some(words, PICTURE) && (besides.length > 0 || argument.path.includes('[].')),
   },
   {
     name: 'may-append',

@@ -15,7 +15,7 @@ export interface Subject {
   readonly words: readonly string[];
   /** Beginning of what is said of the argument. */
   readonly says: string;
-  /** Words of the tool's name. */
+  /** Words of the tool's name, without the one that all tools of the server begin with. */
   readonly toolWords: readonly string[];
   /** Beginning of what is said of the tool. */
   readonly toolSays: string;
@@ -26,13 +26,24 @@ export interface Subject {
   readonly besides: readonly FileRole[];
 }
 
-export function subjectOf(tool: ListedTool, argument: ToolArgument, besides: readonly FileRole[]): Subject {
+/** The word that the names of all tools of a server begin with, as `browser_`: it says nothing of one of them. */
+export function commonPrefix(tools: readonly ListedTool[]): string | undefined {
+  const [first, ...others] = new Set(tools.map(({ name }) => wordsOf(name)[0]));
+  return others.length === 0 && tools.length > 1 ? first : undefined;
+}
+
+export function subjectOf(
+  tool: ListedTool,
+  argument: ToolArgument,
+  prefix: string | undefined,
+  besides: readonly FileRole[],
+): Subject {
   return {
     tool: tool.name.slice(0, LOOKED_AT),
     argument,
     words: wordsOf(argument.key),
     says: argument.description.trim().slice(0, LOOKED_AT),
-    toolWords: wordsOf(tool.name),
+    toolWords: wordsOf(tool.name).slice(prefix === undefined ? 0 : 1),
     toolSays: (tool.description ?? '').trim().slice(0, LOOKED_AT),
     readOnly: tool.annotations?.readOnlyHint,
     others: argumentNames(tool.inputSchema).filter((name) => name !== argument.path),

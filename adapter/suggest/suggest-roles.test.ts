@@ -100,6 +100,11 @@ describe('one argument', () => {
     expect(suggestRoles([one]).suggestions.map(({ role }) => role)).toEqual(roles);
   });
 
+  test('goes by no word that all tools begin with', () => {
+    const tools = [tool('pdf_fix', { path: text() }), tool('pdf_read', { path: text() })];
+    expect(suggested(tools)).toEqual(['pdf_fix path: edit', 'pdf_read path: in']);
+  });
+
   test('says as which URI it goes to the tool', () => {
     const one = tool('convert', { uri: text('A http: or file: URI') });
     expect(suggested([one])).toEqual(['convert uri: in as file_uri']);
