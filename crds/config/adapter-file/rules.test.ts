@@ -32,6 +32,22 @@ const roles: Case[] = [
       ['servers[0].adapters[0].found', 'needs artifacts.enabled'],
     ],
   },
+  {
+    name: 'profiles whose tools write while artifacts are off',
+    values: {
+      'artifacts.enabled': false,
+      servers: [
+        { ...server('a', '/a'), profile: 'excel' },
+        { ...server('b', '/b'), profile: 'markitdown' },
+      ],
+    },
+    problems: [['servers[0].profile', 'needs artifacts.enabled']],
+  },
+  {
+    name: 'a profile without the folder that it needs',
+    values: { 'servers[0].profile': { name: 'playwright' } },
+    problems: [['servers[0].profile', 'needs the folder that the server writes to, as the adapter sees it']],
+  },
 ];
 
 const auth: Case[] = [
@@ -433,11 +449,14 @@ const entries: Case[] = [
 ];
 
 describe('rules about several fields', () => {
-  it.each([...auth, ...roles, ...cors, ...telemetry, ...state, ...servers, ...entries])('$name', ({ values, problems }) => {
-    const found = problemsOf(toYaml(sampleWith(values)));
-    expect(found.map(({ path }) => path)).toEqual(problems.map(([path]) => path));
-    for (const [index, [, part]] of problems.entries()) expect(found[index]?.message).toContain(part);
-  });
+  it.each([...auth, ...roles, ...cors, ...telemetry, ...state, ...servers, ...entries])(
+    '$name',
+    ({ values, problems }) => {
+      const found = problemsOf(toYaml(sampleWith(values)));
+      expect(found.map(({ path }) => path)).toEqual(problems.map(([path]) => path));
+      for (const [index, [, part]] of problems.entries()) expect(found[index]?.message).toContain(part);
+    },
+  );
 
   it('reads the old name of allow_raw_output', () => {
     for (const [old, now, result] of [
