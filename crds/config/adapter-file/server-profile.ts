@@ -3,6 +3,8 @@ import { isAbsolute } from './file-rules.ts';
 import { PROFILE_NAMES } from './profiles/profiles.ts';
 import { oneOf, trimmedAnd } from '../values/values.ts';
 
+const ALLOWED = `one of ${PROFILE_NAMES.join(', ')}`;
+
 const Written = z
   .strictObject(
     {
@@ -16,7 +18,14 @@ const Written = z
   )
   .nullable();
 
-const nameAlone = (value: unknown): unknown => (typeof value === 'string' ? { name: value.trim() } : value);
+/** A name is judged where it stands: the file has no key `name` that a message could point at. */
+function nameAlone(value: unknown, context: z.core.$RefinementCtx): unknown {
+  if (typeof value !== 'string') return value;
+  const name = value.trim();
+  if (PROFILE_NAMES.some((known) => known === name)) return { name };
+  context.issues.push({ code: 'custom', message: ALLOWED, input: value });
+  return z.NEVER;
+}
 
 /** `servers[].profile`: entries that the adapter brings along for a published server. */
 export const ServerProfile = z
