@@ -59,7 +59,9 @@ const NO_FILES = {
 /** What files add to the tools and resources of a server. */
 export function fileTools(server: EffectiveServer, parts: FileToolDeps): MountAdditions {
   const { config, opened, telemetry, warn } = parts;
-  const { id: serverId, adapters: entries } = server;
+  const serverId = server.id;
+  // A profile is for servers of several versions, which lack some of its tools.
+  const entries = config.servers.find(({ id }) => id === serverId)?.adapters ?? [];
   const fileRules = entries.length === 0 ? undefined : new FileRulesWatch({ serverId, entries, telemetry, warn });
   return mountAdditions(server, {
     disabled: parts.disabled,
@@ -274,7 +276,7 @@ function consumer(
 }
 
 function passedArtifacts(
-  { artifacts, servers }: FileDeps['config'],
+  { artifacts, core, servers }: FileDeps['config'],
   sessions: FileDeps['sessions'],
 ): PassedArtifacts | undefined {
   if (!artifacts.enabled) return undefined;
@@ -284,7 +286,7 @@ function passedArtifacts(
     parse: (text) => parseArtifactUri(artifacts.uri_scheme, text),
     ttlMs: artifacts.ttl_seconds === null ? null : artifacts.ttl_seconds * 1000,
     mayUse: ({ record }, sessionId) => mayUse(sessions, record, sessionId, artifacts.scope),
-    areEdited: servers.some(({ adapters }) => adapters.some(edits)),
+    areEdited: servers.some((one) => effectiveServer({ core }, one).adapters.some(edits)),
   };
 }
 

@@ -11,6 +11,7 @@ const version = packageVersion(import.meta.url);
 process.exit(await main());
 
 async function main(): Promise<number> {
+  if (process.argv[2] === 'suggest') return suggest(process.argv.slice(3));
   let options;
   try {
     options = readOptions(process.argv.slice(2), process.env);
@@ -58,6 +59,14 @@ async function main(): Promise<number> {
 type Loaded = import('../crds/config/load/load.ts').Loaded<
   import('../crds/config/adapter-file/adapter.ts').AdapterConfig
 >;
+
+async function suggest(args: readonly string[]): Promise<number> {
+  const { suggestCommand } = await import('./suggest-command.ts');
+  const { exitCode, stdout, stderr } = await suggestCommand(args, process.env, version);
+  process.stdout.write(stdout);
+  process.stderr.write(stderr);
+  return exitCode;
+}
 
 async function explain({ config, places }: Loaded, caller: import('./options.ts').AskedCaller): Promise<number> {
   const { explainAccess } = await import('./explain-access.ts');

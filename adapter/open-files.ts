@@ -1,5 +1,5 @@
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
-import { effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
+import { type EffectiveServer, effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
 import { chooseLocks } from './files/locks/choose-locks.ts';
 import { DiskStagingArea } from './files/disk/disk-staging-area.ts';
 import type { FileTimes } from './files/store/expire-files.ts';
@@ -28,10 +28,10 @@ const MAX_RENEW_MS = 20_000;
 
 /** Whether anything is configured that stores files; only then the folder has to be there. */
 export function storesFiles({ core, uploads, artifacts, servers }: AdapterConfig): boolean {
-  const keeps = (one: AdapterConfig['servers'][number]): boolean =>
-    one.adapters.some((entry) => (entry.type === 'artifact_producer' && entry.persist) || entry.type === 'files') ||
-    spillSettings(effectiveServer({ core }, one).results) !== undefined;
-  return uploads.enabled || (artifacts.enabled && servers.some(keeps));
+  const keeps = ({ adapters, results }: EffectiveServer): boolean =>
+    adapters.some((entry) => (entry.type === 'artifact_producer' && entry.persist) || entry.type === 'files') ||
+    spillSettings(results) !== undefined;
+  return uploads.enabled || (artifacts.enabled && servers.some((one) => keeps(effectiveServer({ core }, one))));
 }
 
 export const fileTimes = ({ uploads, artifacts }: Pick<AdapterConfig, 'uploads' | 'artifacts'>): FileTimes => ({

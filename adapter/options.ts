@@ -27,8 +27,12 @@ export interface Options {
 }
 
 export const USAGE = `Usage: mcp-adapter [options]
+       mcp-adapter suggest URL [options]
 
 Runs the MCP adapter: a gateway in front of the MCP servers of its configuration file.
+
+Commands:
+  suggest URL        print which arguments of a server's tools are files, for the configuration; see suggest --help
 
 Options:
   --config FILE      configuration file (else $MCP_ADAPTER_CONFIG, else ${DEFAULT_CONFIG})

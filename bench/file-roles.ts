@@ -88,7 +88,7 @@ const url = await new Promise<string>((resolve) => {
 });
 let session = '';
 let lastId = 0;
-async function call(method: string, params: object): Promise<Record<string, never>> {
+async function call(method: string, params: object): Promise<{ result?: unknown }> {
   const response = await fetch(url, {
     method: 'POST',
     headers: {
@@ -100,11 +100,11 @@ async function call(method: string, params: object): Promise<Record<string, neve
   });
   session ||= response.headers.get('mcp-session-id') ?? '';
   const said = await response.text();
-  return JSON.parse(said.startsWith('{') ? said : (/^data: (.*)$/m.exec(said)?.[1] ?? '{}')) as Record<string, never>;
+  return JSON.parse(said.startsWith('{') ? said : (/^data: (.*)$/m.exec(said)?.[1] ?? '{}')) as { result?: unknown };
 }
 const tool = (name: string, path: string) => call('tools/call', { name, arguments: { path } });
-const artifactOf = (message: Record<string, never>): string =>
-  (message['result'] as { _meta: { artifact: { artifact_uri: string } } })._meta.artifact.artifact_uri;
+const artifactOf = (message: { result?: unknown }): string =>
+  (message.result as { _meta: { artifact: { artifact_uri: string } } })._meta.artifact.artifact_uri;
 
 /** Milliseconds of one call, the median of all. */
 async function timed(calls: number, work: () => Promise<unknown>): Promise<number> {

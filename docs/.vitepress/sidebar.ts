@@ -9,6 +9,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   Adapter: [
     'adapter/configuration',
     'adapter/files',
+    'adapter/profiles',
     'adapter/results',
     'adapter/tools',
     'adapter/code-mode',

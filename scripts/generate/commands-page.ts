@@ -1,4 +1,5 @@
 import { USAGE as ADAPTER } from '../../adapter/options.ts';
+import { SUGGEST_USAGE } from '../../adapter/suggest/suggest-options.ts';
 import { USAGE as LOCAL } from '../../operator/local/local-command.ts';
 import { USAGE as RENDER } from '../../operator/local/render-command.ts';
 import { USAGE as VALIDATE } from '../../operator/local/validate-command.ts';
@@ -16,6 +17,7 @@ JavaScript in \`dist/\`; the image has them under the names below.
 
 const COMMANDS: Readonly<Record<string, string>> = {
   'mcp-adapter': ADAPTER,
+  'mcp-adapter suggest': SUGGEST_USAGE,
   'mcp-operator': OPERATOR,
   'mcp-operator local': LOCAL,
   'mcp-operator render': RENDER,

@@ -32,6 +32,24 @@ describe('effectiveServer', () => {
     });
   });
 
+  it('has the entries of a profile behind its own', () => {
+    const own = [{ type: 'files', tools: ['read_*'], arguments: { path: 'edit' } }];
+    const { adapters } = resolve({ 'servers[0].adapters': own, 'servers[0].profile': 'markitdown' });
+    expect(adapters.map(({ tools }) => tools)).toEqual([['read_*'], ['convert_to_markdown']]);
+    expect(adapters[1]).toEqual({
+      type: 'files',
+      tools: ['convert_to_markdown'],
+      arguments: { uri: { role: 'in', as: 'file_uri', max_bytes: null, max_files: 100, create: false } },
+      found: [],
+    });
+  });
+
+  it('finds the files of a profile in its folder', () => {
+    const { adapters } = resolve({ 'servers[0].profile': { name: 'playwright', folder: '/data/browser' } });
+    const found = adapters.flatMap((entry) => (entry.type === 'files' ? entry.found : []));
+    expect(found.map((one) => one.relative_to)).toEqual(['/data', '/data/browser', '/data/browser', '/data/browser']);
+  });
+
   it('replaces the whole list of limits, also by an empty one', () => {
     const inherited = { per: 'caller', rate: '100/min', burst: null, concurrent: 5 };
     const own = { per: 'tool', rate: null, burst: null, concurrent: 2 };

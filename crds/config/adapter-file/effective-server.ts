@@ -1,6 +1,7 @@
 import type { AccessConfig } from './access.ts';
 import type { AdapterConfig, ServerConfig } from './adapter.ts';
 import type { CallLimit } from './limits.ts';
+import { profileEntries } from './profiles/profiles.ts';
 import type { ResultSettings, ServerResults } from './results.ts';
 import type {
   OAuth,
@@ -42,7 +43,7 @@ export function effectiveServer({ core }: Pick<AdapterConfig, 'core'>, server: S
     mount_path: server.mount_path,
     upstream: server.upstream,
     disabled_tools: server.disabled_tools,
-    adapters: server.adapters,
+    adapters: adaptersOf(server),
     tool_defaults: resolve(core.defaults, server.tool_defaults),
     code_mode_enabled: server.code_mode_enabled ?? core.code_mode_enabled,
     shorten_descriptions: server.shorten_descriptions ?? core.shorten_descriptions,
@@ -56,6 +57,11 @@ export function effectiveServer({ core }: Pick<AdapterConfig, 'core'>, server: S
     oauth: core.auth.enabled ? (server.auth.oauth ?? core.auth.oauth) : null,
     access: server.access ?? core.access,
   };
+}
+
+/** The own entries come first, and so win over those of the profile. */
+function adaptersOf({ adapters, profile }: ServerConfig): ServerConfig['adapters'] {
+  return profile === null ? adapters : [...adapters, ...profileEntries(profile.name, profile.folder)];
 }
 
 function resultsOf(ofCore: ResultSettings, { tools, ...own }: ServerResults): EffectiveServer['results'] {

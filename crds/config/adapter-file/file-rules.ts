@@ -30,9 +30,10 @@ const isArgument = (path: string): boolean =>
 
 const ARGUMENT = 'the name of an argument, or a path such as a.b or list[].path';
 
-const isAbsolute = (path: string): boolean => path.startsWith('/') && !path.split('/').includes('..');
+/** Whether it is an absolute path that cannot lead out of its folder. */
+export const isAbsolute = (path: string): boolean => path.startsWith('/') && !path.split('/').includes('..');
 
-const FILE_ROLES = ['in', 'out', 'edit', 'out_dir'] as const;
+export const FILE_ROLES = ['in', 'out', 'edit', 'out_dir'] as const;
 
 const Argument = z.strictObject({
   role: oneOf(FILE_ROLES),

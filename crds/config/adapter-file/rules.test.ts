@@ -32,6 +32,22 @@ const roles: Case[] = [
       ['servers[0].adapters[0].found', 'needs artifacts.enabled'],
     ],
   },
+  {
+    name: 'profiles whose tools write while artifacts are off',
+    values: {
+      'artifacts.enabled': false,
+      servers: [
+        { ...server('a', '/a'), profile: 'excel' },
+        { ...server('b', '/b'), profile: 'markitdown' },
+      ],
+    },
+    problems: [['servers[0].profile', 'needs artifacts.enabled']],
+  },
+  {
+    name: 'a profile without the folder that it needs',
+    values: { 'servers[0].profile': { name: 'playwright' } },
+    problems: [['servers[0].profile', 'needs the folder that the server writes to, as the adapter sees it']],
+  },
 ];
 
 const auth: Case[] = [

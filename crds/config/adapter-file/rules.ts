@@ -1,4 +1,5 @@
 import { type Rule, type Violation, checkRules } from '../load/rules.ts';
+import { needsFolder, PROFILE_NAMES, type ProfileName, writesFiles } from './profiles/profiles.ts';
 import { type Path, valueAt } from '../../../lib/json/tree.ts';
 
 /**
@@ -332,6 +333,21 @@ const patternOrKey: Rule = (config) =>
     }),
   );
 
+/** Servers with a profile that is known, each with its path. */
+const profiles = (config: unknown): { name: ProfileName; folder: unknown; path: Path }[] =>
+  list(config, 'servers').flatMap((server, index) => {
+    const name = PROFILE_NAMES.find((known) => known === at(server, 'profile', 'name'));
+    const path = ['servers', index, 'profile'];
+    return name === undefined ? [] : [{ name, folder: at(server, 'profile', 'folder'), path }];
+  });
+
+const profilesNeedFolders: Rule = (config) =>
+  profiles(config).flatMap(({ name, folder, path }) => {
+    if (folder !== null || !needsFolder(name)) return [];
+    const message = `needs the folder that the server writes to, as the adapter sees it: { name: ${name}, folder: /… }`;
+    return [{ path, message }];
+  });
+
 const writtenFilesNeedArtifacts: Rule = (config) => {
   if (at(config, 'artifacts', 'enabled') !== false) return [];
   const message = 'needs artifacts.enabled: what the tool writes has to become an artifact';
@@ -340,6 +356,7 @@ const writtenFilesNeedArtifacts: Rule = (config) => {
   return [
     ...written.map(({ path }) => ({ path, message })),
     ...finding.map(({ path }) => ({ path: [...path, 'found'], message })),
+    ...profiles(config).flatMap(({ name, path }) => (writesFiles(name) ? [{ path, message }] : [])),
   ];
 };
 
@@ -411,6 +428,7 @@ const RULES: readonly Rule[] = [
   urlNeedsS3,
   urlsAreRead,
   patternOrKey,
+  profilesNeedFolders,
   writtenFilesNeedArtifacts,
   structuredNeedsKey,
   spillsNeedArtifacts,

@@ -13,6 +13,7 @@ import {
 import { inherit } from './inherit.ts';
 import { CallLimits } from './limits.ts';
 import { ServerResults } from './results.ts';
+import { ServerProfile } from './server-profile.ts';
 import { headerMap, headerName, httpPath, httpUrl } from '../values/network-values.ts';
 import { flag, listOf, maybeEmpty, oneOf, text, trimmedAnd } from '../values/values.ts';
 
@@ -106,6 +107,7 @@ export const ServerConfig = z.strictObject({
   upstream_ping: maybeEmpty(inherit(UpstreamPing, 'core.upstream_ping').prefault({})).describe(
     'Health checks of this upstream and its circuit breaker.',
   ),
+  profile: ServerProfile,
   adapters: maybeEmpty(z.array(AdapterEntry, { error: 'a list of adapter entries' }).prefault([])).describe(
     'What is done to calls of tools that take or produce files.',
   ),

@@ -21,30 +21,6 @@ const tokens = { ann: secret('token of ann'), bob: secret('token of bob') };
 const headersOf = (name: keyof typeof tokens) => ({ 'x-mcp-adapter-auth-token': tokens[name] });
 const unavailable = await missing('python3', '-m', 'venv', '--help');
 
-const WORD: readonly JsonObject[] = [
-  { type: 'files', tools: ['create_document'], arguments: { filename: 'out' } },
-  { type: 'files', tools: ['copy_document'], arguments: { source_filename: 'in', destination_filename: 'out' } },
-  { type: 'files', tools: ['get_*', 'find_*', 'validate_*'], arguments: { filename: 'in' } },
-  { type: 'files', tools: ['add_picture'], arguments: { image_path: 'in' } },
-  { type: 'files', tools: ['add_*', 'format_*', 'search_and_replace'], arguments: { filename: 'edit' } },
-];
-const EXCEL: readonly JsonObject[] = [
-  { type: 'files', tools: ['create_workbook'], arguments: { path: 'out' } },
-  { type: 'files', tools: ['export_csv'], arguments: { path: 'in', csv_path: 'out' } },
-  { type: 'files', tools: ['import_csv'], arguments: { csv_path: 'in' } },
-  { type: 'files', tools: ['insert_image'], arguments: { image_path: 'in' } },
-  { type: 'files', tools: ['read_range', 'describe_*', 'find_cells'], arguments: { path: 'in' } },
-  { type: 'files', tools: ['write_range', 'import_csv', 'insert_image', 'create_*'], arguments: { path: 'edit' } },
-];
-const browser = (folder: string): readonly JsonObject[] => [
-  { type: 'files', tools: ['browser_take_screenshot', 'browser_pdf_save'], arguments: { filename: 'out' } },
-  {
-    type: 'files',
-    tools: ['*'],
-    found: [{ pattern: String.raw`\]\(([^)#]+\.(?:yml|log|png|pdf|txt|json))`, relative_to: folder, take: 'move' }],
-  },
-];
-
 describe.skipIf(unavailable !== undefined).each([
   ['three replicas and Redis', 'redis', 3],
   ['SQLite', 'disk', 1],
@@ -88,12 +64,10 @@ describe.skipIf(unavailable !== undefined).each([
           artifacts: { scope: 'principal' },
         },
         servers: () => [
-          mounted('excel', excel.url, { adapters: EXCEL }),
-          mounted('word', word.url, { adapters: WORD }),
-          mounted('markitdown', markitdown.url, {
-            adapters: [{ type: 'files', tools: ['*'], arguments: { uri: { role: 'in', as: 'file_uri' } } }],
-          }),
-          mounted('browser', playwright.url, { adapters: browser(root), ...patient }),
+          mounted('excel', excel.url, { profile: 'excel' }),
+          mounted('word', word.url, { profile: 'word' }),
+          mounted('markitdown', markitdown.url, { profile: 'markitdown' }),
+          mounted('browser', playwright.url, { profile: { name: 'playwright', folder: root }, ...patient }),
         ],
       }),
     );
