@@ -1,7 +1,7 @@
 /**
  * What files cost that tools pass to each other: milliseconds of a call with one file to read, and of an edit of 1 MB against copying
  * and hashing it, over those of the same tool without entries; and of looking for named files in 100 KB of text.
- * Usage: npm run build && node bench/file-roles.ts (Linux)
+ * Usage: npm run build && node bench/file-roles.ts [unsynced] (Linux; unsynced: with storage.atomic_writes false)
  */
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -38,10 +38,12 @@ async function startUpstream(): Promise<{ readonly url: string; close(): void }>
       } else if (method === 'tools/list') {
         const inputSchema = { type: 'object', properties: { path: { type: 'string' } } };
         result = JSON.stringify({
-          tools: ['plain', 'read', 'write', 'edit'].map((one) => ({ name: one, inputSchema })),
+          tools: ['plain', 'look', 'read', 'write', 'note', 'edit'].map((one) => ({ name: one, inputSchema })),
         });
       } else if (name === 'read') await readFile(path);
+      else if (name === 'look') await readFile(own);
       else if (name === 'write') await writeFile(path, MEGABYTE);
+      else if (name === 'note') await writeFile(path, NOTE);
       else if (name === 'edit') await appendFile(path, 'y');
       res.writeHead(200, { 'content-type': 'application/json' });
       return res.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
@@ -52,14 +54,18 @@ async function startUpstream(): Promise<{ readonly url: string; close(): void }>
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, close: () => server.close() };
 }
 
+const NOTE = 'a note of a few words';
+const atomic = process.argv[2] !== 'unsynced';
 const folder = mkdtempSync(join(tmpdir(), 'bench-roles-'));
+const own = join(folder, 'own.txt');
+writeFileSync(own, NOTE);
 const upstream = await startUpstream();
 const config = join(folder, 'adapter.yaml');
 writeFileSync(
   config,
   stringify({
     core: { host: '127.0.0.1', port: 8968, max_start_wait_seconds: 0, log_level: 'info' },
-    storage: { root: join(folder, 'shared') },
+    storage: { root: join(folder, 'shared'), atomic_writes: atomic },
     state_persistence: { type: 'memory' },
     servers: [
       {
@@ -68,7 +74,7 @@ writeFileSync(
         upstream: { url: upstream.url },
         adapters: [
           { type: 'files', tools: ['read'], arguments: { path: 'in' } },
-          { type: 'files', tools: ['write'], arguments: { path: 'out' } },
+          { type: 'files', tools: ['write', 'note'], arguments: { path: 'out' } },
           { type: 'files', tools: ['edit'], arguments: { path: 'edit' } },
         ],
       },
@@ -122,7 +128,7 @@ await call('initialize', {
   capabilities: {},
   clientInfo: { name: 'bench', version: '1' },
 });
-const small = artifactOf(await tool('write', 'small.bin'));
+const small = artifactOf(await tool('note', 'small.txt'));
 const rounds = {
   plain: [] as number[],
   read: [] as number[],
@@ -134,7 +140,7 @@ const source = join(folder, 'floor.bin');
 const names = foundNames({ pattern: String.raw`\[Snapshot\]\(([^)#]+)`, path_key: null });
 const content = [{ type: 'text', text: `${'- button "Save" [ref=e12]\n'.repeat(4_000)}[Snapshot](page.yml)` }];
 for (let round = 0; round < ROUNDS; round++) {
-  rounds.plain.push(await timed(CALLS, () => tool('plain', 'x')));
+  rounds.plain.push(await timed(CALLS, () => tool('look', 'x')));
   rounds.read.push(await timed(CALLS, () => tool('read', small)));
   const edited = artifactOf(await tool('write', 'edited.bin'));
   rounds.edit.push(await timed(CALLS / 8, () => tool('edit', edited)));
@@ -153,7 +159,7 @@ const [plain, read, edit, floor, found] = [rounds.plain, rounds.read, rounds.edi
   median,
 ) as [number, number, number, number, number];
 const ms = (value: number): string => `${value.toFixed(3)} ms`;
-console.log(`plain call ${ms(plain)}; with one file of 1 MB to read ${ms(read)}: ${ms(read - plain)} more`);
+console.log(`call that reads a file ${ms(plain)}; with its handle ${ms(read)}: ${ms(read - plain)} more`);
 console.log(
   `edit of 1 MB ${ms(edit - plain)} more than a plain call; copying and hashing it ${ms(floor)}: ${((edit - plain) / floor).toFixed(2)} x`,
 );

@@ -8,7 +8,7 @@ import { type FileRecord, versionOf, versionsOf } from '../state/file-records.ts
 import { leaseUntil } from '../uploads/file-use.ts';
 import { heldLock, type HeldLock } from './held-lock.ts';
 import type { RoleDeps } from './role-deps.ts';
-import { copyBytes, isUntouched, type WorkCopy, workCopy } from './work-copy.ts';
+import { isUntouched, type WorkCopy, workCopy } from './work-copy.ts';
 
 /** Calls in a row whose tool may still write to the path that it was given. Then the path is another one each time. */
 const MAX_ABANDONED = 8;
@@ -172,7 +172,7 @@ export class Edit {
     if (begun === 'no_session') throw new AdapterError('session_ended');
     try {
       await quotas.reserve(artifact, artifact.sizeBytes, artifact.leaseUntil);
-      await copyBytes(files, this.file, artifact, { atomic: true, signal });
+      await files.copy(this.file, artifact, { atomic: true, signal });
       await files.secure(artifact, signal);
       return artifact;
     } catch (error) {
