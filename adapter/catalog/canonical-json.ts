@@ -166,7 +166,7 @@ function canonicalNumber(token: string): string {
 }
 
 /** `<digits>e<exponent>` without zeros at either end, so that 1, 1.0 and 10e-1 are one number; other tokens as they are. */
-function exactNumber(token: string): string {
+export function exactNumber(token: string): string {
   const [, sign = '', whole = '', fraction = '', power = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(token) ?? [];
   const digits = whole + fraction;
