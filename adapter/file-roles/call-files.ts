@@ -70,13 +70,14 @@ export class CallFiles {
   }
 
   /** The path at which the tool changes a file. */
-  async edit(file: FileRecord, { as, max_bytes: maxBytes }: RoleArgument): Promise<string> {
+  async edit(file: FileRecord, handle: string, { as, max_bytes: maxBytes }: RoleArgument): Promise<string> {
     const { record, tool, timeoutMs, signal } = this.#call;
     const { serverId, sessionId } = record;
     const edit = await Edit.begin(this.#deps, { serverId, sessionId, tool, timeoutMs, signal }, file, maxBytes);
     this.edits.push(edit);
-    const handle = artifactUri(this.#deps.artifacts.uri_scheme, edit.file);
-    this.names.push({ id: edit.copy.place.fileId, rest: undefined, handle });
+    // An upload is one until the tool has changed it.
+    const known = edit.file.kind === 'upload' ? handle : artifactUri(this.#deps.artifacts.uri_scheme, edit.file);
+    this.names.push({ id: edit.copy.place.fileId, rest: undefined, handle: known });
     return written(edit.copy.path, as);
   }
 
@@ -123,6 +124,15 @@ export class CallFiles {
       lastUsedAt: now,
       leaseUntil: leaseUntil(now, timeoutMs),
     };
+  }
+
+  /** Everything that is pending while the call runs. */
+  get pendingFiles(): readonly FileRecord[] {
+    return [
+      ...this.given.map(({ copy }) => copy.place),
+      ...this.edits.map(({ copy }) => copy.place),
+      ...this.wanted.map(({ pending }) => pending),
+    ];
   }
 
   /** Handles of files that the tool was given to read and has changed; everybody else has them as they were. */

@@ -80,13 +80,14 @@ export class Edit {
 
   /**
    * Makes what the tool has left the next version. The record of the version that holds now: the one before where nothing was
-   * changed. Fails with AdapterError and FileRefused; then the version before holds.
+   * changed; undefined for an upload that is still one. Fails with AdapterError and FileRefused; then the version before holds.
    */
-  async keep(signal: AbortSignal): Promise<FileRecord> {
+  async keep(signal: AbortSignal): Promise<FileRecord | undefined> {
     const { files, quotas } = this.#deps;
     const { place } = this.copy;
     await using opened = await files.stage.open(place);
-    if (opened.version.id === this.copy.versionId) return this.file;
+    const unchanged = this.file.kind === 'upload' ? undefined : this.file;
+    if (opened.version.id === this.copy.versionId) return unchanged;
     if (this.#maxBytes !== null && opened.size > this.#maxBytes) {
       throw new AdapterError(
         'file_too_large',
@@ -95,7 +96,7 @@ export class Edit {
     }
     await quotas.reserve(place, opened.size, leaseUntil(this.#deps.records.now(), null));
     const sha256 = await hashOf(opened, signal);
-    if (sha256 === this.file.sha256 && opened.size === this.file.sizeBytes) return this.file;
+    if (sha256 === this.file.sha256 && opened.size === this.file.sizeBytes) return unchanged;
     return await this.#record(opened, sha256, signal);
   }
 
@@ -134,7 +135,7 @@ export class Edit {
         before === this.file
           ? await records.revise(next, { now, from: versionOf(before) })
           : await records.commit([{ ...next, lastUsedAt: now, leaseUntil: 0 }], { now });
-      if (!isRecorded) throw new AdapterError('session_ended');
+      if (!isRecorded) throw new AdapterError(before === this.file ? 'storage_busy' : 'session_ended');
     } catch (error) {
       if (before === this.file) await files.keepVersions(before, [next]);
       else await removed(this.#deps, before);

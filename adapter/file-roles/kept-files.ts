@@ -51,7 +51,10 @@ export class FileKeeper {
     for (const edit of edits) {
       // oxlint-disable-next-line no-await-in-loop -- in the order of the arguments
       await this.#orProblem(`The changed file ${edit.file.filename}`, async () => {
-        this.#add(await edit.keep(this.#signal));
+        const file = await edit.keep(this.#signal);
+        if (file === undefined) return;
+        this.#names.push({ id: edit.copy.place.fileId, rest: undefined, handle: this.#uri(file) });
+        this.#add(file);
       });
     }
     const outputs = wanted.filter(({ argument }) => argument.role !== 'out_dir');

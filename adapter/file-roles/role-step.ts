@@ -65,7 +65,9 @@ export class RoleStep implements ToolStep {
       const edits = await this.#edits(call, files, uses);
       const body = withValues(call.body.text, edits);
       if (body === undefined) throw new Refusal('The arguments of the tool must be an object.');
-      const prepared = this.#forward(call, files, body, new FileUse(records, uses, call.timeoutMs));
+      // What is pending is renewed with the rest; its use ends with its record.
+      const use = new FileUse(records, [...uses, ...files.pendingFiles], call.timeoutMs);
+      const prepared = this.#forward(call, files, body, use);
       isForwarded = true;
       return prepared;
     } catch (error) {
@@ -147,14 +149,14 @@ export class RoleStep implements ToolStep {
     if (file === undefined)
       throw new Refusal(`The file ${shown(handle)} is unknown or has expired. Make it or upload it again.`);
     uses.push(file);
-    return argument.role === 'in' ? files.give(file, handle, argument) : files.edit(file, argument);
+    return argument.role === 'in' ? files.give(file, handle, argument) : files.edit(file, handle, argument);
   }
 
   #forward(call: ToolCall, files: CallFiles, body: string, use: FileUse): PreparedCall {
     const startedAt = Date.now();
     const ended = new AbortController();
     const kept = new Set<string>();
-    let hasAnswered = false;
+    let answering: Promise<unknown> | undefined;
     let isLeft = false;
     return {
       kind: 'forward',
@@ -163,14 +165,19 @@ export class RoleStep implements ToolStep {
         // Its files are looked for by nobody: what it was given stays for as long as its leases.
         isLeft = taskIn(text) !== undefined;
         if (isLeft) return text;
-        hasAnswered = true;
-        return this.#answer(call, files, text, { startedAt, ended: ended.signal, kept });
+        const answer = this.#answer(call, files, text, { startedAt, ended: ended.signal, kept });
+        answering = answer.catch(() => undefined);
+        return answer;
       },
       onEnd: async (_outcome, goesOn) => {
         ended.abort();
         if (goesOn === true || isLeft)
           await Promise.all([use.leave(call.timeoutMs), ...files.edits.map((edit) => edit.abandon())]);
-        else await Promise.all([files.end(kept, hasAnswered), use.end()]);
+        else {
+          // What is about to be kept is kept or given up before anything goes.
+          await answering;
+          await Promise.all([files.end(kept, answering !== undefined), use.end()]);
+        }
       },
     };
   }

@@ -24,7 +24,7 @@ const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => {
 /** Takes away what came with pins. */
 const WITHOUT_PINS =
   'DROP INDEX sessions_by_baseline; ALTER TABLE sessions DROP COLUMN baseline; DROP TABLE baselines; DROP TABLE first_texts; DROP TABLE call_rates; DROP TABLE call_places';
-const WITHOUT_SPILLS = 'ALTER TABLE files DROP COLUMN spilled';
+const WITHOUT_SPILLS = 'ALTER TABLE files DROP COLUMN spilled; ALTER TABLE files DROP COLUMN versions';
 
 const caller = (now = T) => ({ principal: '', now });
 const lease = (id: string = randomUUID()) => ({ id, until: T + DAY, maxInFlight: null });
@@ -146,7 +146,7 @@ describe('SqliteStore', () => {
     const file = await addFile(after, session);
     expect(await after.files.find(file, { now: T, ttlMs: null })).toEqual(file);
     expect(await after.files.ownerOf(session.sessionId)).toBe('files');
-    expect(inFile((database) => database.prepare('PRAGMA user_version').get()?.['user_version'])).toBe(6);
+    expect(inFile((database) => database.prepare('PRAGMA user_version').get()?.['user_version'])).toBe(7);
   });
 
   test('a file of the release before pins is taken over with its sessions', async () => {
