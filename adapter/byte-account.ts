@@ -119,9 +119,9 @@ export class ByteAccount {
     for (;;) {
       const isWanted = this.#lack(share, bytes);
       if (isWanted === undefined) return true;
-      const victim = this.#firstToEnd(share, isWanted);
-      if (victim === undefined) return false;
-      victim.end();
+      const holder = this.#firstToEnd(share, isWanted);
+      if (holder === undefined) return false;
+      holder.end();
     }
   }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
 import { packageVersion } from '../lib/package-version.ts';
-import { saveMemory } from '../lib/memory/tidy-memory.ts';
+import { saveMemory } from '../lib/memory/trim-memory.ts';
 
 enableCompileCache();
 

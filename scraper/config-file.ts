@@ -8,7 +8,7 @@ import { ConfigError, type Problem, formatProblems } from '../crds/config/load/p
 import type { Environment } from '../lib/references/reference.ts';
 import { scraperWarnings } from '../crds/config/scraper-file/warnings.ts';
 import type { ScraperConfig } from '../crds/config/scraper-file/scraper.ts';
-import { saveMemory } from '../lib/memory/tidy-memory.ts';
+import { saveMemory } from '../lib/memory/trim-memory.ts';
 
 /** Where the file system reports no changes, as on some network file systems. */
 const POLL_MS = 3_000;

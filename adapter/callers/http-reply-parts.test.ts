@@ -176,7 +176,7 @@ describe('an answer in parts', () => {
     });
 
     test('waits with its head where the head depends on it', async () => {
-      const { answer } = await at.start({ holdHead: true, onResponse: async () => streamed('{', '}') });
+      const { answer } = await at.start({ deferHeaders: true, onResponse: async () => streamed('{', '}') });
       at.upstream.last
         .eventStream()
         .data(frame(NOTIFICATION) + frame(RESULT))

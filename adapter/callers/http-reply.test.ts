@@ -25,7 +25,7 @@ describe('a reply', () => {
       ['a 400', { again: () => Promise.reject(new Error('not to be called')) }, (one) => void one.json(400).data('{')],
       [
         'a held head',
-        { holdHead: true, onResponse: (text) => text },
+        { deferHeaders: true, onResponse: (text) => text },
         (one) => void one.eventStream().data(frame(NOTIFICATION)),
       ],
     ])('answers 502 in the middle of %s', async (_name, changes, proceed) => {
@@ -88,7 +88,7 @@ describe('a reply', () => {
       ],
       [
         'while the response is looked at',
-        { holdHead: true, onResponse: () => new Promise(() => {}) },
+        { deferHeaders: true, onResponse: () => new Promise(() => {}) },
         (one) => void one.eventStream().data(frame(RESULT)),
       ],
     ])('gives the upstream up and tells so once: %s', async (_name, changes, proceed) => {

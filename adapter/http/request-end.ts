@@ -29,7 +29,7 @@ export interface EndParts {
 }
 
 /** Tells log and telemetry, once, of a request whose answer has left, or whose client has. */
-export function tellAtEnd(parts: EndParts, request: FastifyRequest, raw: ServerResponse): void {
+export function recordRequestEnd(parts: EndParts, request: FastifyRequest, raw: ServerResponse): void {
   const { telemetry } = parts;
   const isLogged = isInfoEnabled(parts.logger);
   if (!isLogged && !telemetry.isOn) return;
@@ -49,7 +49,7 @@ export function tellAtEnd(parts: EndParts, request: FastifyRequest, raw: ServerR
 }
 
 /** Of a request whose path is so wrong that there is nothing more to be said of it. */
-export function tellBadPath({ telemetry }: EndParts, method: string, requestId: string): void {
+export function recordBadPath({ telemetry }: EndParts, method: string, requestId: string): void {
   if (!telemetry.isOn) return;
   const attributes = { requestId, outcome: 'invalid_request' };
   const nothing = { seconds: 0, bytesIn: 0, bytesOut: 0 };

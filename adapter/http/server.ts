@@ -12,7 +12,7 @@ import { answerEarly, bringsLargeBody, isReadSlowly } from './large-body.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import type { HostNames } from './host-names.ts';
 import type { OriginPolicy } from './origin.ts';
-import { type EndParts, tellAtEnd, tellBadPath } from './request-end.ts';
+import { type EndParts, recordRequestEnd, recordBadPath } from './request-end.ts';
 import { pathOf, PROBE_PATHS, PUBLIC_PATHS, serverOf } from './request-path.ts';
 
 /**
@@ -91,7 +91,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     clientErrorHandler: refuseConnection,
     frameworkErrors: (_error, request, reply) => {
       const id = nextId();
-      tellBadPath(options, request.method, id);
+      recordBadPath(options, request.method, id);
       const text = httpErrorText('bad_request', 'The path is not valid.');
       const headers = { 'content-type': 'application/json', 'content-length': text.length, 'x-request-id': id };
       reply.raw.writeHead(400, headers).end(text);
@@ -114,7 +114,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     const raw = reply.raw;
     request.attributes = { requestId: nextId() };
     if (options.isDraining()) raw.setHeader('connection', 'close');
-    tellAtEnd(options, request, raw);
+    recordRequestEnd(options, request, raw);
 
     const { origin, host } = request.headers;
     if (!hosts.serves(host) && !(hosts.letsProbesIn && PROBE_PATHS.has(pathOf(request))))

@@ -138,7 +138,7 @@ describe('the answer of an upstream that does not wait', () => {
     ['100', 'x', 101],
   ])('H7 T17: before the head may be %s of other messages, and no more', async (_most, params, count) => {
     const note = frame(`{"jsonrpc":"2.0","method":"notifications/message","params":"${params}"}`);
-    const { answer } = await at.start({ onResponse: same, holdHead: true });
+    const { answer } = await at.start({ onResponse: same, deferHeaders: true });
     at.upstream.last.eventStream();
     for (let i = 0; i < count; i++) at.upstream.last.data(note);
     const got = await answer();

@@ -342,7 +342,7 @@ describe('the answer of an upstream', () => {
     test('holds everything back until the response is seen, where its headers depend on that', async () => {
       const { promise, resolve } = Promise.withResolvers<string>();
       const { answer, operation, res } = await at.start({
-        holdHead: true,
+        deferHeaders: true,
         sessionId: undefined,
         onResponse: () => promise,
       });
@@ -405,7 +405,7 @@ describe('the answer of an upstream', () => {
     });
 
     test('takes it for a break also before the head', async () => {
-      const { answer } = await at.start({ holdHead: true, onResponse: (text) => text });
+      const { answer } = await at.start({ deferHeaders: true, onResponse: (text) => text });
       at.upstream.last.eventStream().data(frame(NOTIFICATION)).end();
       const got = await answer();
       expect([got.status, errorOf(await got.whole())]).toMatchObject([502, { data: { code: 'upstream_failed' } }]);
@@ -515,7 +515,7 @@ describe('the answer of an upstream', () => {
   describe('when seeing the response fails', () => {
     test.each(['json', 'event stream'])('answers with the error that was thrown (%s)', async (kind) => {
       const { answer } = await at.start({
-        holdHead: true,
+        deferHeaders: true,
         onResponse: async () => {
           throw new AdapterError('sessions_limit', 'Full.', { retryAfter: 3 });
         },

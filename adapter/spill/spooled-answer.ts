@@ -1,4 +1,4 @@
-import { tidyYoung } from '../../lib/memory/tidy-memory.ts';
+import { trimYoung } from '../../lib/memory/trim-memory.ts';
 import type { Answer, StreamedAnswer } from '../exchange/answers/answer.ts';
 import type { Span } from '../exchange/scanning/json-scan.ts';
 import type { ScratchFile } from '../files/disk/scratch-file.ts';
@@ -119,7 +119,7 @@ export class SpooledAnswer {
     await file.write(chunk);
     this.#scan.push(chunk);
     // Else what has come lies around in memory, some 50 MB of it.
-    if (file.size >> TIDY_SHIFT > (file.size - chunk.length) >> TIDY_SHIFT) tidyYoung();
+    if (file.size >> TIDY_SHIFT > (file.size - chunk.length) >> TIDY_SHIFT) trimYoung();
   }
 
   async *#rest(): AsyncGenerator<Buffer> {

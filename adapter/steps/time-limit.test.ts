@@ -33,7 +33,7 @@ describe('an operation', () => {
         timeoutMs: 60_000,
         onTimeout: () => '{"timeout":1}',
         onResponse: (text) => text,
-        holdHead: true,
+        deferHeaders: true,
         again: () => Promise.reject(new Error('not to be called')),
       });
       proceed(at.upstream.last);

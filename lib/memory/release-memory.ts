@@ -1,4 +1,4 @@
-import { tidyMemory } from './tidy-memory.ts';
+import { trimMemory } from './trim-memory.ts';
 
 /** Looks so often. */
 const EVERY_MS = 15_000;
@@ -37,7 +37,7 @@ export function releaseMemory(everyMs = EVERY_MS): Disposable {
     const load = (user + system) / 1000 / (performance.now() - at);
     quiet = load < BUSY ? quiet + 1 : 0;
     if (isWorthIt(process.memoryUsage.rss(), settled, quiet)) {
-      tidyMemory();
+      trimMemory();
       settled = process.memoryUsage.rss();
     }
     used = process.cpuUsage();

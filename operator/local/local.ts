@@ -168,7 +168,7 @@ class Local {
     const rows: Row[] = [];
     for (const running of this.#running.values()) {
       const health = await probe(running.url);
-      rows.push(rowOf(running, health, health.ready ? await this.#greet(running, signal) : undefined));
+      rows.push(rowOf(running, health, health.ready ? await this.#probeHandshake(running, signal) : undefined));
     }
     const text = table(rows);
     if (text !== this.#shown) {
@@ -180,11 +180,11 @@ class Local {
   }
 
   /** As in a cluster, an adapter is ready only when a client was answered: its upstreams may need a moment more. */
-  async #greet(running: Running, signal: AbortSignal): Promise<Handshake> {
+  async #probeHandshake(running: Running, signal: AbortSignal): Promise<Handshake> {
     const [mountPath] = running.workload.mountPaths;
     if (running.answered || mountPath === undefined) return { ok: true };
     try {
-      const greeting = await this.#handshake.shakeHands({ origin: running.url, mountPath }, signal);
+      const greeting = await this.#handshake.probeHandshake({ origin: running.url, mountPath }, signal);
       running.answered = greeting.ok;
       return greeting;
     } catch (error) {

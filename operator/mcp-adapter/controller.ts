@@ -51,7 +51,7 @@ export function mcpAdapterController(
     status: new StatusWriter({ api, resource: MCP_ADAPTERS, fieldManager: FIELD_MANAGER }),
     events,
     podHealth: new PodHealthCache({ client, source: ADAPTER_HEALTH, probePool, onNews }),
-    handshakes: new HandshakeProber({ shakeHands: handshake.shakeHands, probePool, onNews }),
+    handshakes: new HandshakeProber({ probeHandshake: handshake.probeHandshake, probePool, onNews }),
     settings: options,
     taskRunner,
     now: () => new Date(),

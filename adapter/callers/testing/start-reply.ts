@@ -37,7 +37,7 @@ export interface Changes {
   readonly onUnsolicited?: (text: string) => string;
   /** In a session, where nobody looks at responses that were asked for elsewhere. */
   readonly inSession?: boolean;
-  readonly holdHead?: boolean;
+  readonly deferHeaders?: boolean;
   readonly again?: (status: number) => Promise<void>;
   readonly onHead?: (head: ResponseHead) => AdapterError | undefined;
   readonly onAnswered?: () => Promise<void>;
@@ -69,7 +69,7 @@ export function startReply(
     trace: undefined,
     isSessionless: method === 'POST' && onUnsolicited === undefined && again === undefined && inSession !== true,
     timeoutMs: changes.timeoutMs ?? null,
-    defersHead: changes.holdHead ?? false,
+    defersHead: changes.deferHeaders ?? false,
   });
   const { upstreamSessionId = 'upstream-1' } = changes;
   operation.record = sessionRecord({ serverId: 's1', sessionId: 'session-1', upstreamSessionId });

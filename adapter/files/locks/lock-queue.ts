@@ -12,7 +12,7 @@ interface Line {
 }
 
 /** A turn in the queue of a name. */
-export interface Turn {
+export interface QueuePosition {
   /** Milliseconds for which this process has had the name without a break. */
   readonly heldForMs: number;
   leave(): void;
@@ -23,7 +23,7 @@ export class LockQueue {
   readonly #lines = new Map<string, Line>();
   #closed = false;
 
-  async enter(name: string, waitMs: number): Promise<Turn> {
+  async enter(name: string, waitMs: number): Promise<QueuePosition> {
     if (this.#closed) throw new AdapterError('draining');
     const line = this.#lines.get(name);
     if (line === undefined) {

@@ -1,5 +1,5 @@
 import type { StateStore } from '../../state/state-store.ts';
-import { UNRECONCILED } from '../../state/unreconciled.ts';
+import { NOT_RECONCILED } from '../../state/not-reconciled.ts';
 
 type LockStore = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder'>;
 
@@ -15,13 +15,13 @@ const TTL_MS = 100 * 365 * 86_400_000;
  * opened halfway, whatever is killed, replicas without a common folder see it too, and no upstream can remove it.
  */
 export async function markUnreconciled(store: LockStore): Promise<void> {
-  await store.tryLock(UNRECONCILED, OWNER, TTL_MS);
+  await store.tryLock(NOT_RECONCILED, OWNER, TTL_MS);
 }
 
 export async function isUnreconciled(store: Pick<StateStore, 'lockHolder'>): Promise<boolean> {
-  return (await store.lockHolder(UNRECONCILED)) !== undefined;
+  return (await store.lockHolder(NOT_RECONCILED)) !== undefined;
 }
 
 export async function markReconciled(store: LockStore): Promise<void> {
-  await store.unlock(UNRECONCILED, OWNER);
+  await store.unlock(NOT_RECONCILED, OWNER);
 }

@@ -29,7 +29,7 @@ import type {
 import { isTerminal } from '../stored-session.ts';
 import type { StoredSession } from '../stored-session.ts';
 import { TableFiles } from '../tables/table-files.ts';
-import { UNRECONCILED } from '../unreconciled.ts';
+import { NOT_RECONCILED } from '../not-reconciled.ts';
 import type { UploadNonces } from '../upload-nonces.ts';
 
 /**
@@ -241,11 +241,11 @@ export class MemoryStore implements StateStore {
 
   /** The lasting mark that reconciliation has to go on, for a snapshot. Locks that somebody holds stay out. */
   exportMark(): Lock | undefined {
-    return this.#table.lock(UNRECONCILED);
+    return this.#table.lock(NOT_RECONCILED);
   }
 
   importMark(mark: Lock | undefined): void {
-    this.#table.setLock(UNRECONCILED, mark);
+    this.#table.setLock(NOT_RECONCILED, mark);
   }
 
   #isAlive(session: SessionKey): boolean {

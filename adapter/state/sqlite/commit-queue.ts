@@ -104,7 +104,7 @@ export class CommitQueue {
     }
     this.#busySince = undefined;
     this.#steps = [];
-    for (const handOver of results) handOver();
+    for (const resolveResult of results) resolveResult();
     return false;
   }
 

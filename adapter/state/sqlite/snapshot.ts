@@ -10,7 +10,7 @@ import { SqliteFileTable } from './sqlite-file-table.ts';
 import { SqliteSecrets } from './sqlite-secrets.ts';
 import { SqliteSessionTable } from './sqlite-session-table.ts';
 import type { StoredSession } from '../stored-session.ts';
-import { UNRECONCILED } from '../unreconciled.ts';
+import { NOT_RECONCILED } from '../not-reconciled.ts';
 
 /** How the last snapshots went. Times are milliseconds since the epoch. */
 export interface SnapshotStatus {
@@ -161,7 +161,7 @@ function contentOf(database: DatabaseSync): Content {
   return {
     sessions: sessionTable.all(),
     baselines: sessionTable.baselines(),
-    mark: sessionTable.lock(UNRECONCILED),
+    mark: sessionTable.lock(NOT_RECONCILED),
     // A file that type `disk` wrote holds pending ones and leases too: whoever had them is gone.
     files: files.filter(({ state }) => state === 'committed').map((record) => ({ ...record, leaseUntil: 0 })),
     secrets: new SqliteSecrets(database).all(),
@@ -176,7 +176,7 @@ async function replaceContent(database: DatabaseSync, content: Content): Promise
   const secretTable = new SqliteSecrets(database);
   sessionTable.clear();
   fileTable.clear();
-  sessionTable.setLock(UNRECONCILED, mark);
+  sessionTable.setLock(NOT_RECONCILED, mark);
   await yieldToEventLoop(sessions, (session) => sessionTable.add(session));
   await yieldToEventLoop([...baselines], ([fingerprint, text]) => sessionTable.addBaseline({ fingerprint, text }));
   await yieldToEventLoop(files, (record) => fileTable.put({ record, uses: 0 }));

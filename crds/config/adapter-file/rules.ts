@@ -352,10 +352,10 @@ const writtenFilesNeedArtifacts: Rule = (config) => {
   if (at(config, 'artifacts', 'enabled') !== false) return [];
   const message = 'needs artifacts.enabled: what the tool writes has to become an artifact';
   const written = fileArguments(config).filter(({ argument }) => at(argument, 'role') !== 'in');
-  const finding = entries(config).filter(({ entry }) => list(entry, 'found').length > 0);
+  const withFound = entries(config).filter(({ entry }) => list(entry, 'found').length > 0);
   return [
     ...written.map(({ path }) => ({ path, message })),
-    ...finding.map(({ path }) => ({ path: [...path, 'found'], message })),
+    ...withFound.map(({ path }) => ({ path: [...path, 'found'], message })),
     ...profiles(config).flatMap(({ name, path }) => (writesFiles(name) ? [{ path, message }] : [])),
   ];
 };

@@ -9,13 +9,18 @@ const failure: Handshake = { ok: false, message: 'x' };
 
 function proberWith(results: Handshake[]) {
   const state = { now: 0, attempts: 0, news: 0, release: Promise.resolve() };
-  const shakeHands = async (): Promise<Handshake> => {
+  const probeHandshake = async (): Promise<Handshake> => {
     state.attempts++;
     await state.release;
     return results.shift() ?? { ok: true };
   };
   const probePool = new ProbePool({ onError: (error) => expect.fail(String(error)) });
-  const handshakes = new HandshakeProber({ shakeHands, probePool, onNews: () => state.news++, now: () => state.now });
+  const handshakes = new HandshakeProber({
+    probeHandshake,
+    probePool,
+    onNews: () => state.news++,
+    now: () => state.now,
+  });
   const probe = async (subject: string) => {
     const result = handshakes.probe(key, subject, target);
     await vi.waitFor(() => expect(probePool.size).toBe(0));

@@ -1,6 +1,6 @@
 import type { ProbePool } from '../../controllers/probe-pool.ts';
 import { type Key, keyText } from '../../kubernetes/key.ts';
-import type { Handshake, HandshakeTarget, ShakeHands } from './handshake.ts';
+import type { Handshake, HandshakeTarget, ProbeHandshake } from './handshake.ts';
 
 interface Known {
   readonly subject: string;
@@ -18,7 +18,7 @@ const RETRY_MS = 1_500;
  * only as long as that fails. It greets beside the queue: what came of it is told by `onNews`.
  */
 export class HandshakeProber {
-  readonly #shakeHands: ShakeHands;
+  readonly #probeHandshake: ProbeHandshake;
   readonly #probePool: ProbePool;
   readonly #onNews: (key: Key) => void;
   readonly #now: () => number;
@@ -27,13 +27,13 @@ export class HandshakeProber {
   readonly #wanted = new Map<string, string>();
 
   constructor(options: {
-    shakeHands: ShakeHands;
+    probeHandshake: ProbeHandshake;
     probePool: ProbePool;
     onNews: (key: Key) => void;
     /** Milliseconds of a clock that only goes forward. */
     now?: () => number;
   }) {
-    this.#shakeHands = options.shakeHands;
+    this.#probeHandshake = options.probeHandshake;
     this.#probePool = options.probePool;
     this.#onNews = options.onNews;
     this.#now = options.now ?? (() => performance.now());
@@ -69,7 +69,7 @@ export class HandshakeProber {
   }
 
   async #probe(key: Key, subject: string, target: HandshakeTarget, signal: AbortSignal): Promise<void> {
-    const result = await this.#shakeHands(target, signal);
+    const result = await this.#probeHandshake(target, signal);
     const wanted = this.#wanted.get(keyText(key));
     if (wanted === undefined) return;
     const before = this.known(key, subject);

@@ -32,7 +32,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const greet = (signal = forever) => handshake.shakeHands({ origin, mountPath: '/mcp' }, signal);
+const greet = (signal = forever) => handshake.probeHandshake({ origin, mountPath: '/mcp' }, signal);
 const json =
   (status: number, body: object, headers: Record<string, string> = {}): typeof answer =>
   (_, response) =>
@@ -120,7 +120,7 @@ describe('a handshake', () => {
 
   it('T5: connects to no metadata service, whatever address a pod says it has', async () => {
     const target = { origin: 'http://169.254.169.254:80', mountPath: '/mcp' };
-    expect(await handshake.shakeHands(target, forever)).toMatchObject({
+    expect(await handshake.probeHandshake(target, forever)).toMatchObject({
       ok: false,
       message: expect.stringContaining('ERR_BLOCKED_ADDRESS'),
     });
@@ -133,7 +133,7 @@ describe('a handshake', () => {
   });
 
   it('tells that nobody is there', async () => {
-    const found = await handshake.shakeHands({ origin: 'http://127.0.0.1:1', mountPath: '/mcp' }, forever);
+    const found = await handshake.probeHandshake({ origin: 'http://127.0.0.1:1', mountPath: '/mcp' }, forever);
     expect(found).toEqual({ ok: false, message: 'http://127.0.0.1:1/mcp cannot be reached: ECONNREFUSED' });
   });
 

@@ -15,7 +15,7 @@ export type Handshake =
       readonly failingForMs?: number;
     };
 
-export type ShakeHands = (target: HandshakeTarget, signal: AbortSignal) => Promise<Handshake>;
+export type ProbeHandshake = (target: HandshakeTarget, signal: AbortSignal) => Promise<Handshake>;
 
 export interface HandshakeTarget {
   /** `http://10.0.0.1:8932` */
@@ -33,7 +33,7 @@ const MAX_BYTES = 1024 * 1024;
  * Opens an MCP session as a client does, and ends it again. An answer that asks for credentials counts: it came from the
  * adapter or through it, and the operator has none. So does that of an adapter that is full: it serves those who came before.
  */
-export function createHandshake(version: string): { shakeHands: ShakeHands; close(): Promise<void> } {
+export function createHandshake(version: string): { probeHandshake: ProbeHandshake; close(): Promise<void> } {
   const agent = new Agent({
     pipelining: 0,
     keepAliveTimeout: 1,
@@ -51,7 +51,7 @@ export function createHandshake(version: string): { shakeHands: ShakeHands; clos
     connection: 'close',
   };
 
-  const shakeHands: ShakeHands = async ({ origin, mountPath }, signal) => {
+  const probeHandshake: ProbeHandshake = async ({ origin, mountPath }, signal) => {
     const url = `${origin}${mountPath}`;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
     try {
@@ -83,7 +83,7 @@ export function createHandshake(version: string): { shakeHands: ShakeHands; clos
     }
   };
 
-  return { shakeHands, close: () => agent.destroy() };
+  return { probeHandshake, close: () => agent.destroy() };
 }
 
 const silent = (url: string): string =>

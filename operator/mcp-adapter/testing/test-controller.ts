@@ -88,8 +88,8 @@ export function startController(
     version: 'test',
   };
   const adapters = mcpAdapterController(deps, {
-    shakeHands: (target, signal) =>
-      real.shakeHands({ ...target, origin: `http://127.0.0.1:${adapterPort(target)}` }, signal),
+    probeHandshake: (target, signal) =>
+      real.probeHandshake({ ...target, origin: `http://127.0.0.1:${adapterPort(target)}` }, signal),
     close: () => real.close(),
   });
   namespaces.start();

@@ -61,15 +61,15 @@ export function groupOf(sources: readonly ApiScrapeSource[], context: GroupConte
   // Each source may be fine and all together not, for example when replicas need another store: then the youngest that
   // makes it so is refused.
   const sound = checkGroupSettings(scraperSection(all.settings), all.settings).length === 0;
-  const gathered = sound ? all : gather(ordered, context, true);
+  const collected = sound ? all : gather(ordered, context, true);
   const pausedBy = ordered.filter(({ spec }) => spec.paused === true).map(({ metadata }) => metadata.name);
 
   const restartedAt = ordered
     .flatMap(({ metadata }) => metadata.annotations?.[RESTARTED_AT] ?? [])
     .reduce<string | undefined>((newest, one) => (newest === undefined || one > newest ? one : newest), undefined);
 
-  const { settings, members, refusals } = gathered;
-  const common = { settings, refusals, pausedBy, restartedAt, frozenBy: gathered.frozenBy };
+  const { settings, members, refusals } = collected;
+  const common = { settings, refusals, pausedBy, restartedAt, frozenBy: collected.frozenBy };
   if (!settings.has(ENDPOINT)) {
     const message = `no source of the group sets spec.${ENDPOINT}; set it in one of them`;
     for (const { resource } of members) {

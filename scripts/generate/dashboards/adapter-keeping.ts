@@ -71,8 +71,8 @@ export const files = (of: PromQl, whole: PromQl): Row => ({
   ],
 });
 
-export const upkeep = (whole: PromQl): Row => ({
-  title: 'State and upkeep',
+export const maintenance = (whole: PromQl): Row => ({
+  title: 'State and maintenance',
   panels: [
     graph(
       'Changes of the state store',

@@ -9,7 +9,7 @@ const BREAKER = {
 } as const;
 
 /** Health is asked for often, and answers 503 for reasons of its own. */
-export const NO_PROBE = 'adapter_route_group!~"/healthz|/livez|/readyz"';
+export const WITHOUT_PROBES = 'adapter_route_group!~"/healthz|/livez|/readyz"';
 
 const CALLS = 'adapter_upstream_tool_calls_total';
 const CALL_SECONDS = 'adapter_upstream_tool_call_duration_seconds';
@@ -25,13 +25,13 @@ export const requests = (of: PromQl, mcp: PromQl): Row => ({
     graph(
       'Requests by status',
       'reqps',
-      [{ expr: of.rate(REQUESTS, [STATUS_CLASS], [NO_PROBE]), legend: `{{${STATUS_CLASS}}}` }],
+      [{ expr: of.rate(REQUESTS, [STATUS_CLASS], [WITHOUT_PROBES]), legend: `{{${STATUS_CLASS}}}` }],
       'Answers by class of their status. 4xx are mistakes of clients, 5xx ours or of upstreams.',
     ),
     graph(
       'Duration of requests',
       's',
-      of.quantiles(REQUEST_SECONDS, [NO_PROBE]),
+      of.quantiles(REQUEST_SECONDS, [WITHOUT_PROBES]),
       'From the request to the end of its answer. Event streams have none.',
     ),
     graph(

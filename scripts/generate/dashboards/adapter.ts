@@ -1,6 +1,6 @@
 import { METRIC_CATALOG } from '../../../adapter/telemetry/metrics/metric-catalog.ts';
-import { sessions, files, upkeep } from './adapter-keeping.ts';
-import { NO_PROBE, requests, tools, upstreams } from './adapter-traffic.ts';
+import { sessions, files, maintenance } from './adapter-keeping.ts';
+import { WITHOUT_PROBES, requests, tools, upstreams } from './adapter-traffic.ts';
 import { number } from './panels.ts';
 import type { Dashboard, Row } from './layout.ts';
 import { processRow } from './process.ts';
@@ -41,7 +41,7 @@ export function adapterDashboard(): Dashboard {
       upstreams(of, mcp),
       sessions(of, whole),
       files(of, whole),
-      upkeep(whole),
+      maintenance(whole),
       processRow(whole),
     ],
   };
@@ -50,11 +50,11 @@ export function adapterDashboard(): Dashboard {
 const overview = (of: PromQl, whole: PromQl): Row => ({
   title: 'Overview',
   panels: [
-    number('Requests', 'reqps', of.rate(REQUESTS, [], [NO_PROBE]), 'HTTP requests per second, probes left out.'),
+    number('Requests', 'reqps', of.rate(REQUESTS, [], [WITHOUT_PROBES]), 'HTTP requests per second, probes left out.'),
     number(
       'Failed requests',
       'percentunit',
-      of.share(REQUESTS, [`${STATUS_CLASS}="5xx"`], [NO_PROBE]),
+      of.share(REQUESTS, [`${STATUS_CLASS}="5xx"`], [WITHOUT_PROBES]),
       'Share of requests that were answered with a status of 500 or more, probes left out.',
       { warning: 0.01, critical: 0.05 },
     ),

@@ -22,7 +22,7 @@ export function scraperDashboard(): Dashboard {
       { name: 'job', title: 'Scraper', series: RUNS, label: 'job' },
       { name: 'source', title: 'Source', series: `${RUNS}{job=~"$job"}`, label: 'source', optional: true },
     ],
-    rows: [overview(of), runs(of), windows(of), records(of), upkeep(whole), processRow(whole)],
+    rows: [overview(of), runs(of), windows(of), records(of), maintenance(whole), processRow(whole)],
   };
 }
 
@@ -170,7 +170,7 @@ const records = (of: PromQl): Row => ({
   ],
 });
 
-const upkeep = (whole: PromQl): Row => ({
+const maintenance = (whole: PromQl): Row => ({
   title: 'Upkeep',
   panels: [
     graph(

@@ -10,7 +10,7 @@ export function saveMemory(): void {
  * Gives memory back to the system. A start needs several times what is needed afterwards (reading a configuration of a
  * thousand sources takes 150 MB), and V8 keeps it as long as nobody else asks for it. Takes some tens of milliseconds.
  */
-export function tidyMemory(): void {
+export function trimMemory(): void {
   // This kind lets go of pages as well.
   collector()({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
@@ -19,7 +19,7 @@ export function tidyMemory(): void {
  * Gives the memory of bytes back that have just been used: V8 does so when the young generation is full, and while large
  * buffers pass, which are outside of it, that is some 50 MB late. Takes a millisecond or two.
  */
-export function tidyYoung(): void {
+export function trimYoung(): void {
   collector()({ type: 'minor', execution: 'sync' });
 }
 
