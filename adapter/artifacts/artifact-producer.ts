@@ -90,7 +90,8 @@ class ProducerStep implements ToolStep {
     }
   }
 
-  resume({ caller, record }: Pick<ToolCall, 'caller' | 'record'>, { file }: DetachedCall): ResumedCall {
+  resume({ caller, record }: Pick<ToolCall, 'caller' | 'record'>, { file }: DetachedCall): ResumedCall | undefined {
+    if (file === undefined) return undefined;
     // Its time limit ended with the reply that it was meant for.
     const call = { caller, record, timeoutMs: null };
     const capture = new ArtifactCapture(this.#options, this.#settings, call, file, this.#argument !== null);
@@ -98,6 +99,7 @@ class ProducerStep implements ToolStep {
   }
 
   async finish(call: FinishedTask, { file }: DetachedCall, text: string, result: Span): Promise<FinishedAnswer> {
+    if (file === undefined) return { answer: text, isKept: false, end: () => Promise.resolve() };
     const { records, locksOfCalls } = this.#options;
     const { caller, record, signal } = call;
     const isGiven = this.#argument !== null;

@@ -8,11 +8,22 @@ import { newSessionId } from '../sessions/session-registry.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { ToolCall } from '../tools/tool-step.ts';
 import { leaseUntil } from '../uploads/file-use.ts';
-import { Edit, removed } from './edit.ts';
+import { Edit, type LeftEdit, removed } from './edit.ts';
 import type { PathName } from './path-names.ts';
 import type { RoleDeps } from './role-deps.ts';
 import type { RoleArgument } from './tool-roles.ts';
 import { isUntouched, type WorkCopy, workCopy } from './work-copy.ts';
+
+/** The call that files belong to, as far as they need it. */
+export type RoleCall = Pick<ToolCall, 'caller' | 'record' | 'tool' | 'timeoutMs' | 'signal'>;
+
+/** The files of a call that goes on without its exchange. */
+export interface LeftFiles {
+  readonly given: readonly GivenFile[];
+  readonly edits: readonly LeftEdit[];
+  readonly wanted: readonly WantedFile[];
+  readonly names: readonly PathName[];
+}
 
 /** A file that the tool reads. */
 export interface GivenFile {
@@ -32,16 +43,33 @@ export interface WantedFile {
  */
 export class CallFiles {
   readonly #deps: RoleDeps;
-  readonly #call: ToolCall;
+  readonly #call: RoleCall;
   readonly given: GivenFile[] = [];
   readonly edits: Edit[] = [];
   readonly wanted: WantedFile[] = [];
   /** What names the files that the client knows, by their paths. */
   readonly names: PathName[] = [];
 
-  constructor(deps: RoleDeps, call: ToolCall) {
+  constructor(deps: RoleDeps, call: RoleCall) {
     this.#deps = deps;
     this.#call = call;
+  }
+
+  static restored(deps: RoleDeps, call: RoleCall, left: LeftFiles): CallFiles {
+    const files = new CallFiles(deps, call);
+    const { record, tool, timeoutMs, signal } = call;
+    const editing = { serverId: record.serverId, sessionId: record.sessionId, tool, timeoutMs, signal };
+    files.given.push(...left.given);
+    files.wanted.push(...left.wanted);
+    files.names.push(...left.names);
+    files.edits.push(...left.edits.map((edit) => Edit.restored(deps, editing, edit)));
+    return files;
+  }
+
+  /** What `restored` needs. */
+  get left(): LeftFiles {
+    const { given, wanted, names, edits } = this;
+    return { given, wanted, names, edits: edits.map((edit) => edit.left) };
   }
 
   /** The path of a copy of a file to read, as the tool wants it. */

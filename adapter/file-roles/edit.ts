@@ -23,6 +23,13 @@ export interface EditingCall {
   readonly signal: AbortSignal;
 }
 
+/** An edit whose call goes on without its exchange. */
+export interface LeftEdit {
+  readonly file: FileRecord;
+  readonly copy: WorkCopy;
+  readonly maxBytes: number | null;
+}
+
 /**
  * One call's change of one file. The tool works on a copy at a path that is the same for every edit of the file; what it leaves
  * there becomes the next version. Until then, and if nothing comes of it, everybody has the version before.
@@ -36,13 +43,13 @@ export class Edit {
   readonly copy: WorkCopy;
   readonly #deps: RoleDeps;
   readonly #call: EditingCall;
-  readonly #lock: HeldLock;
+  readonly #lock: HeldLock | undefined;
   readonly #maxBytes: number | null;
 
   private constructor(
     deps: RoleDeps,
     call: EditingCall,
-    made: { file: FileRecord; copy: WorkCopy; lock: HeldLock },
+    made: { file: FileRecord; copy: WorkCopy; lock: HeldLock | undefined },
     maxBytes: number | null,
   ) {
     this.#deps = deps;
@@ -58,11 +65,8 @@ export class Edit {
    * and with FileRefused.
    */
   static async begin(deps: RoleDeps, call: EditingCall, named: FileRecord, maxBytes: number | null): Promise<Edit> {
-    const { serverId, sessionId, fileId } = named;
-    const name = `edit:${serverId}:${sessionId}:${fileId}`;
     const waitMs = call.timeoutMs ?? LONGEST_WAIT_MS;
-    const lock = await heldLock(deps.edits, name, { waitMs, signal: call.signal });
-    if (lock === undefined) throw new AdapterError('storage_busy', 'Another call is changing the same file.');
+    const lock = await lockOf(deps, named, { waitMs, signal: call.signal });
     let place: FileRecord | undefined;
     try {
       // What was read before the lock may be a version old, or an upload that is an artifact by now.
@@ -76,6 +80,19 @@ export class Edit {
       await lock.release();
       throw error;
     }
+  }
+
+  /**
+   * The edit of a call that went on without its exchange. Nobody has held the lock since; where somebody else has changed the
+   * file meanwhile, nothing is kept.
+   */
+  static restored(deps: RoleDeps, call: EditingCall, { file, copy, maxBytes }: LeftEdit): Edit {
+    return new Edit(deps, call, { file, copy, lock: undefined }, maxBytes);
+  }
+
+  /** What `restored` needs. */
+  get left(): LeftEdit {
+    return { file: this.file, copy: this.copy, maxBytes: this.#maxBytes };
   }
 
   /**
@@ -97,18 +114,28 @@ export class Edit {
     await quotas.reserve(place, opened.size, leaseUntil(this.#deps.records.now(), null));
     const sha256 = await hashOf(opened, signal);
     if (sha256 === this.file.sha256 && opened.size === this.file.sizeBytes) return unchanged;
-    return await this.#record(opened, sha256, signal);
+    if (this.#lock !== undefined) return await this.#record(opened, sha256, signal);
+    // Left by its exchange, and its lock with it.
+    const lock = await lockOf(this.#deps, this.file, { waitMs: LONGEST_WAIT_MS, signal });
+    try {
+      const now = await current(this.#deps, this.file);
+      const isSame = now.kind === this.file.kind && versionOf(now) === versionOf(this.file);
+      if (!isSame) throw new AdapterError('storage_busy', 'Another call has changed the same file meanwhile.');
+      return await this.#record(opened, sha256, signal);
+    } finally {
+      await lock.release();
+    }
   }
 
   /** The tool has ended: its copy goes. Never fails. */
   async drop(): Promise<void> {
     await removed(this.#deps, this.copy.place);
-    await this.#lock.release();
+    await this.#lock?.release();
   }
 
   /** Nobody knows whether the tool has ended: nobody else gets its path before the lease ends. Never fails. */
   async abandon(): Promise<void> {
-    await this.#lock.release();
+    await this.#lock?.release();
   }
 
   /** Whether the tool has left the copy as it was. */
@@ -129,7 +156,7 @@ export class Edit {
       await files.stage.keepOnly(next, opened);
       await files.secure(next, signal);
       signal.throwIfAborted();
-      this.#lock.signal.throwIfAborted();
+      this.#lock?.signal.throwIfAborted();
       const now = records.now();
       const isRecorded =
         before === this.file
@@ -137,15 +164,12 @@ export class Edit {
           : await records.commit([{ ...next, lastUsedAt: now, leaseUntil: 0 }], { now });
       if (!isRecorded) throw new AdapterError(before === this.file ? 'storage_busy' : 'session_ended');
     } catch (error) {
-      if (before === this.file) await files.keepVersions(before, [next]);
+      if (before === this.file) await files.removeVersions([next]);
       else await removed(this.#deps, before);
       throw error;
     }
-    const kept = new Set(versionsOf(next).map((version) => version.version ?? 1));
-    await files.keepVersions(
-      next,
-      versionsOf(before).filter((version) => !kept.has(versionOf(version))),
-    );
+    const kept = new Set(versionsOf(next).map(versionOf));
+    await files.removeVersions(versionsOf(before).filter((version) => !kept.has(versionOf(version))));
     return next;
   }
 
@@ -198,6 +222,17 @@ export class Edit {
 
 /** How long a call without a time limit waits for others. */
 const LONGEST_WAIT_MS = 60_000;
+
+/** Waits for whoever changes a file now. Fails with `storage_busy`. */
+async function lockOf(
+  { edits }: RoleDeps,
+  { serverId, sessionId, fileId }: FileRecord,
+  options: Parameters<typeof heldLock>[2],
+): Promise<HeldLock> {
+  const lock = await heldLock(edits, `edit:${serverId}:${sessionId}:${fileId}`, options);
+  if (lock === undefined) throw new AdapterError('storage_busy', 'Another call is changing the same file.');
+  return lock;
+}
 
 async function current({ records }: RoleDeps, file: FileRecord): Promise<FileRecord> {
   const forEver = { now: records.now(), ttlMs: null };

@@ -6,12 +6,13 @@ import { AdapterError } from '../errors.ts';
 import { FileRefused } from '../files/keys/file-key.ts';
 import { AFTER_LIMIT_MS } from '../limits.ts';
 import { LONGEST_TIMER_MS } from '../../lib/timer-ms.ts';
+import { detachCall } from '../artifacts/detached-calls.ts';
 import type { ToolResult } from '../artifacts/locate-output.ts';
 import type { FileRecord } from '../state/file-records.ts';
-import type { PreparedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
+import type { DetachedCall, PreparedCall, ResumedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
 import { fileArguments, type FileValue, withFileArgument } from '../uploads/file-arguments.ts';
-import { FileUse, leaseUntil } from '../uploads/file-use.ts';
-import { CallFiles } from './call-files.ts';
+import { FileUse, leaseUntil, leftForMs } from '../uploads/file-use.ts';
+import { CallFiles, type LeftFiles, type RoleCall } from './call-files.ts';
 import { foundFiles, type NotTaken } from './found-files.ts';
 import { FileKeeper, type KeptFiles } from './kept-files.ts';
 import { type PathName, withHandles } from './path-names.ts';
@@ -31,6 +32,12 @@ const FOR_MODELS: ReadonlySet<string> = new Set([
   'artifact_limit',
   'storage_busy',
 ]);
+
+/** What is kept of a call that goes on without its exchange. */
+interface LeftRoles extends LeftFiles {
+  /** By the clock of the replica that sent it, in milliseconds. */
+  readonly startedAt: number;
+}
 
 /** What is put into the body: the value of an argument, in the place of another or where there was none. */
 type Edit =
@@ -171,9 +178,10 @@ export class RoleStep implements ToolStep {
       },
       onEnd: async (_outcome, goesOn) => {
         ended.abort();
-        if (goesOn === true || isLeft)
+        if (goesOn === true || isLeft) {
           await Promise.all([use.leave(call.timeoutMs), ...files.edits.map((edit) => edit.abandon())]);
-        else {
+          if (goesOn === true) await this.#detach(call, files, startedAt);
+        } else {
           // What is about to be kept is kept or given up before anything goes.
           await answering;
           await Promise.all([files.end(kept, answering !== undefined), use.end()]);
@@ -182,8 +190,40 @@ export class RoleStep implements ToolStep {
     };
   }
 
+  resume({ caller, record }: Pick<ToolCall, 'caller' | 'record'>, { tool, files: left }: DetachedCall): ResumedCall {
+    const { startedAt, ...kept } = left as LeftRoles;
+    const ended = new AbortController();
+    // Its time limit ended with the exchange that it was meant for.
+    const call = { caller, record, tool, timeoutMs: null, signal: ended.signal };
+    const files = CallFiles.restored(this.#deps, call, kept);
+    const artifacts = new Set<string>();
+    let answering: Promise<unknown> | undefined;
+    return {
+      onResponse: (text) => {
+        const answer = this.#answer(call, files, text, { startedAt, ended: ended.signal, kept: artifacts });
+        answering = answer.catch(() => undefined);
+        return answer;
+      },
+      onEnd: async () => {
+        ended.abort();
+        await answering;
+        await files.end(artifacts, answering !== undefined);
+      },
+    };
+  }
+
+  /** Its response comes on another stream, maybe at another replica. Never fails. */
+  async #detach({ record, request, tool, timeoutMs }: ToolCall, files: CallFiles, startedAt: number): Promise<void> {
+    const left: LeftRoles = { ...files.left, startedAt };
+    try {
+      await detachCall(this.#deps.edits, record, request.idText, { tool, files: left }, leftForMs(timeoutMs));
+    } catch {
+      // Its response will pass as it is.
+    }
+  }
+
   async #answer(
-    call: ToolCall,
+    call: RoleCall,
     files: CallFiles,
     text: string,
     { startedAt, ended, kept }: { readonly startedAt: number; readonly ended: AbortSignal; readonly kept: Set<string> },
@@ -211,7 +251,7 @@ export class RoleStep implements ToolStep {
   }
 
   async #found(
-    call: ToolCall,
+    call: RoleCall,
     files: CallFiles,
     parts: { readonly result: ToolResult; readonly startedAt: number; readonly signal: AbortSignal },
   ): Promise<KeptFiles> {

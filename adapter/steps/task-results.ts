@@ -92,10 +92,11 @@ class TaskResult {
       await this.#drop();
       return text;
     }
-    if (result === undefined || locate(text, ['content'], result.start) === undefined || step.finish === undefined)
-      return text;
+    const { file } = left;
+    const isWhole = result !== undefined && locate(text, ['content'], result.start) !== undefined;
+    if (!isWhole || step.finish === undefined || file === undefined) return text;
     const { caller, isSessionless, serverId } = this.#operation;
-    const { sessionId } = left.file;
+    const { sessionId } = file;
     const record = isSessionless
       ? workspaceRecord(serverId, sessionId, caller.principal, this.#store.now())
       : this.#operation.session;
@@ -119,6 +120,6 @@ class TaskResult {
     const { owner, taskId, left, step } = this.#awaited;
     const { caller } = this.#operation;
     await forgetTaskCall(this.#store, owner, taskId, left);
-    await step.resume?.({ caller, record: this.#operation.session }, left).onEnd();
+    await step.resume?.({ caller, record: this.#operation.session }, left)?.onEnd();
   }
 }

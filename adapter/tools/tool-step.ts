@@ -21,7 +21,7 @@ export interface ToolStep {
   readonly runsOthers?: true;
   prepare(call: ToolCall): Promise<PreparedCall>;
   /** A call that went on without its reply, whose response comes on a stream of this session. */
-  resume?(call: Pick<ToolCall, 'caller' | 'record'>, left: DetachedCall): ResumedCall;
+  resume?(call: Pick<ToolCall, 'caller' | 'record'>, left: DetachedCall): ResumedCall | undefined;
   /** A response with the result of a task that a call has made; `result` says where. */
   finish?(call: FinishedTask, left: DetachedCall, text: string, result: Span): Promise<FinishedAnswer>;
 }
@@ -46,7 +46,9 @@ export interface FinishedAnswer {
 export interface DetachedCall {
   readonly tool: string;
   /** What it was told to write, or may have written. */
-  readonly file: FileRecord;
+  readonly file?: FileRecord | undefined;
+  /** What the step needs that has more files than one; it is kept as JSON. */
+  readonly files?: unknown;
 }
 
 /** As of a forwarded call (see PreparedCall). */

@@ -218,13 +218,10 @@ export class DiskStagingArea implements StagingArea {
     await moveBelow(item, names, target, rawName(to.filename));
   }
 
-  async keepVersions(versions: readonly [FileKey, ...FileKey[]]): Promise<void> {
-    const [{ contentId: _, ...item }] = versions;
+  async removeVersion({ contentId, filename, ...item }: FileKey): Promise<void> {
     checkItem(item);
-    const kept = new Set(versions.map(({ contentId, filename }) => contentId ?? rawName(filename)));
-    await this.#in(itemFolder(this.#root, item, this.#trees(item)[0]), async (folder) => {
-      for await (const { name } of folder.entries()) if (!kept.has(name)) await removeEntry(folder, name);
-    });
+    const folders = this.#trees(item).map((tree) => itemFolder(this.#root, item, tree));
+    await this.#inEach(folders, (folder) => removeEntry(folder, contentId ?? rawName(filename)));
   }
 
   async removeItem(item: Item): Promise<void> {

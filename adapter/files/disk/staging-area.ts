@@ -56,8 +56,8 @@ export interface StagingArea {
    * Moves a file into the place of another item, with or without `below` from such a folder. FileRefused: it is not there.
    */
   take(from: FileKey, to: FileKey, below?: readonly string[]): Promise<void>;
-  /** Removes all versions of a file but these. */
-  keepVersions(versions: readonly [FileKey, ...FileKey[]]): Promise<void>;
+  /** Removes one version of a file, and no other. Harmless when it is not there. */
+  removeVersion(version: FileKey): Promise<void>;
   /** Removes an item's folder. Harmless when there is none. */
   removeItem(item: Omit<FileKey, 'filename'>): Promise<void>;
   /** Removes the folders of a session. */

@@ -134,14 +134,12 @@ export class FileStore {
     this.#tell(files, reason);
   }
 
-  /**
-   * Removes all versions of a file but those of its record. Never fails: what could not be removed goes with the file.
-   * @param gone versions that no record has any more
-   */
-  async keepVersions(file: FileRecord, gone: readonly FileKey[]): Promise<void> {
-    await this.#quietly(`older versions of ${file.kind} ${file.fileId}`, async () => {
-      await this.stage.keepVersions(versionsOf(file));
-      if (gone.length > 0) await this.#blobStore?.remove(gone, AbortSignal.timeout(this.#blobTimeoutMs));
+  /** Removes versions of a file that no record has. Never fails: what could not be removed goes with the file. */
+  async removeVersions(versions: readonly FileKey[]): Promise<void> {
+    if (versions.length === 0) return;
+    await this.#quietly(`a version of ${versions[0]?.kind} ${versions[0]?.fileId}`, async () => {
+      for (const version of versions) await this.stage.removeVersion(version);
+      await this.#blobStore?.remove(versions, AbortSignal.timeout(this.#blobTimeoutMs));
     });
   }
 
