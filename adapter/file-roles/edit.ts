@@ -8,7 +8,7 @@ import { type FileRecord, versionOf, versionsOf } from '../state/file-records.ts
 import { leaseUntil } from '../uploads/file-use.ts';
 import { heldLock, type HeldLock } from './held-lock.ts';
 import type { RoleDeps } from './role-deps.ts';
-import { isUntouched, type WorkCopy, workCopy } from './work-copy.ts';
+import { type WorkCopy, workCopy } from './work-copy.ts';
 
 /** Calls in a row whose tool may still write to the path that it was given. Then the path is another one each time. */
 const MAX_ABANDONED = 8;
@@ -136,11 +136,6 @@ export class Edit {
   /** Nobody knows whether the tool has ended: nobody else gets its path before the lease ends. Never fails. */
   async abandon(): Promise<void> {
     await this.#lock?.release();
-  }
-
-  /** Whether the tool has left the copy as it was. */
-  isUntouched(): Promise<boolean> {
-    return isUntouched(this.#deps.files, this.copy);
   }
 
   async #record(opened: OpenedFile, sha256: string, signal: AbortSignal): Promise<FileRecord> {
