@@ -33,6 +33,11 @@ beforeAll(async () => {
     servers: (url) => [
       mounted('up', url, { adapters: [...ROLES, found({ take: 'move' })] }),
       mounted('keeping', url, { adapters: [found({})] }),
+      mounted('keyed', url, {
+        adapters: [
+          { type: 'files', tools: ['write_elsewhere'], found: [{ path_key: 'file.path', relative_to: own.path }] },
+        ],
+      }),
     ],
   });
   session = await openSession(crew.at(0));
@@ -141,6 +146,13 @@ describe('files that a tool names itself', () => {
     const made = oneOf(await snapshot('kept.yml', {}, keeping.at(crew.at(1))));
     expect(made.filename).toBe('kept.yml');
     expect(await readdir(own.path)).toContain('kept.yml');
+  });
+
+  test('are found at a key of the structured content', async () => {
+    const keyed = await openSession(crew.at(0), { path: '/mcp/keyed' });
+    const result = await keyed.at(crew.at(1)).tool('write_elsewhere', { at: join(own.path, 'keyed.bin'), size: 5 });
+    const { uri, filename } = oneOf(result);
+    expect([filename, asObject(result['result'])['structuredContent']]).toEqual(['keyed.bin', { file: { path: uri } }]);
   });
 
   test('are read by the reader tool', async () => {
