@@ -24,6 +24,8 @@ import type { RoleArgument, ToolRoles } from './tool-roles.ts';
 /** How long before the exchange ends a capture is given up, so that its end is heard of. */
 const MARGIN_MS = 5_000;
 const SHOWN_CHARS = 120;
+/** Each is a folder of its own while the call runs. */
+const MAX_CALL_FILES = 100;
 /** What a model can do something about. */
 const FOR_MODELS: ReadonlySet<string> = new Set([
   'file_too_large',
@@ -106,6 +108,7 @@ export class RoleStep implements ToolStep {
         path ??= await this.#path(call, files, uses, argument, value);
         byRole.set(key, path);
         edits.push({ ...one, path });
+        if (edits.length > MAX_CALL_FILES) throw new Refusal(`A call takes at most ${MAX_CALL_FILES} files.`);
       }
     }
     return edits;
