@@ -8,7 +8,6 @@ import { answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/
 import { detachCall, DetachedCalls } from '../artifacts/detached-calls.ts';
 import { ownTasks, requireOwnTasks } from './session-tasks.ts';
 import { type GatewayServer, startGatewayServer } from '../gateway/testing/gateway-server.ts';
-import type { DetachedCall } from '../tools/tool-step.ts';
 
 const UNKNOWN = { code: -32602, message: 'Unknown task.', data: { code: 'unknown_task' } };
 
@@ -135,7 +134,7 @@ test('a task is remembered when the step of its call takes the answer up elsewhe
   const store = new MemoryStore();
   const taken = { onResponse: async (text: string) => text, onEnd: async () => undefined };
   const steps = new Map([['x', { resume: () => taken }]]);
-  await detachCall(store, session, '1', { tool: 'x' } as DetachedCall, 60_000);
+  await detachCall(store, session, '1', { tool: 'x' }, 60_000);
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, result: made('a') });
   const operation = sampleOperation(undefined);
   operation.record = sessionRecord(session);

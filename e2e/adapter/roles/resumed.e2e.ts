@@ -20,9 +20,9 @@ beforeAll(async () => {
       definition: { inputSchema },
       async call(scripted) {
         const { path, key } = scripted.arguments;
-        if (key !== undefined) {
+        if (typeof key === 'string') {
           scripted.stream().detach();
-          await scripted.released(String(key));
+          await scripted.released(key);
         }
         await appendFile(String(path), `${String(key)}\n`);
         return { content: [{ type: 'text', text: `changed ${String(path)}` }] };
