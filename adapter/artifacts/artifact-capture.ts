@@ -4,7 +4,7 @@ import { AdapterError } from '../errors.ts';
 import type { Answer, StreamedAnswer } from '../exchange/answers/answer.ts';
 import { locate, type Span } from '../exchange/scanning/json-scan.ts';
 import { AFTER_LIMIT_MS } from '../limits.ts';
-import { FileRefused, type OpenedFile, StorageFault } from '../files/keys/file-key.ts';
+import { FileRefused, isFull, type OpenedFile } from '../files/keys/file-key.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { artifactMeta, LINK_REVISION, linkBlock, urlBlock } from './artifact-blocks.ts';
 import { type ContentForm, contentForm, fileContent } from './artifact-content.ts';
@@ -14,14 +14,13 @@ import { leaseUntil, leaseWithoutExchange } from '../uploads/file-use.ts';
 import { findOutput, type FoundOutput } from './find-output.ts';
 import { keepArtifact } from './keep-artifact.ts';
 import type { ToolResult } from './locate-output.ts';
+import { successfulResult } from './successful-result.ts';
 import type { CapturedCall, ProducerOptions, ProducerSettings } from './producer-settings.ts';
 
 const RENEW_MS = 20_000;
 /** How long before the exchange ends a capture is given up, so that its end is heard of. */
 const MARGIN_MS = 5_000;
 const QUOTAS = new Set(['session_quota', 'storage_quota']);
-/** The disk is full, or our part of it. */
-const FULL = new Set(['ENOSPC', 'EDQUOT']);
 
 /**
  * The file of one tool call, from the pending record that was begun before the call to the artifact in the result.
@@ -70,7 +69,7 @@ export class ArtifactCapture {
    */
   async answer(text: string, at = locate(text, ['result'])): Promise<Answer> {
     this.#at = at;
-    const result = at === undefined ? undefined : successful(text.slice(at.start, at.end));
+    const result = at === undefined ? undefined : successfulResult(text.slice(at.start, at.end));
     if (result === undefined) return text;
     this.#isCapturing = true;
     try {
@@ -208,9 +207,7 @@ export class ArtifactCapture {
       // It has changed while it was read, or its folder has gone.
       return new AdapterError('artifact_not_found', 'The file of the tool could not be read.', { cause: error });
     }
-    if (error instanceof StorageFault && FULL.has(error.code)) {
-      return new AdapterError('storage_quota', undefined, { cause: error });
-    }
+    if (isFull(error)) return new AdapterError('storage_quota', undefined, { cause: error });
     return this.#options.known(error);
   }
 
@@ -240,19 +237,6 @@ const tooLong = (): AdapterError =>
 const problem = (code: string, detail: string): Record<string, string> => ({
   artifact_error: JSON.stringify({ code, detail }),
 });
-
-/** A result (JSON text); undefined when it is an error, or not the result of a tool that has ended. */
-function successful(text: string): ToolResult | undefined {
-  let result: unknown;
-  try {
-    result = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (typeof result !== 'object' || result === null || Array.isArray(result)) return undefined;
-  const { isError, resultType = 'complete' } = result as { isError?: unknown; resultType?: unknown };
-  return isError === true || resultType !== 'complete' ? undefined : result;
-}
 
 interface RawContent {
   readonly opened: OpenedFile;

@@ -5,6 +5,7 @@ import type { StagingArea } from '../files/disk/staging-area.ts';
 import type { FileStore } from '../files/store/file-store.ts';
 import type { Locks } from '../files/locks/locks.ts';
 import { extensionOf, MEDIA_TYPE_BYTES, mediaType } from '../files/keys/media-type.ts';
+import { startOf } from '../files/keys/opened-bytes.ts';
 import { safeFilename } from '../files/keys/paths.ts';
 import { releaseBytes } from '../exchange/answers/release-bytes.ts';
 import { type FileKey, FileRefused, type FileWriter } from '../files/keys/file-key.ts';
@@ -76,7 +77,7 @@ async function describe(
   if (found.kind === 'text') return { filename: found.name, mimeType: found.mimeType };
   const name = safeFilename(nameOf(found, wanted), NAMELESS);
   const declared = found.kind === 'embedded' ? found.output.mimeType : undefined;
-  const mimeType = mediaType(name, await startOf(found), declared);
+  const mimeType = mediaType(name, await beginningOf(found), declared);
   if (posix.extname(name) !== '') return { filename: name, mimeType };
   const extension = extensionOf(mimeType) || (found.kind === 'embedded' ? '.bin' : '');
   return { filename: safeFilename(name + extension, NAMELESS), mimeType };
@@ -87,12 +88,8 @@ function nameOf(found: FoundOutput, wanted: string | undefined): string | undefi
   return wanted ?? (found.kind === 'embedded' ? found.output.name : posix.basename(found.file.path));
 }
 
-async function startOf(found: FoundOutput): Promise<Uint8Array> {
-  if (found.kind === 'embedded') return found.output.bytes.subarray(0, MEDIA_TYPE_BYTES);
-  const chunks: Buffer[] = [];
-  for await (const chunk of found.file.read({ end: MEDIA_TYPE_BYTES - 1 })) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
+const beginningOf = (found: FoundOutput): Uint8Array | Promise<Uint8Array> =>
+  found.kind === 'embedded' ? found.output.bytes.subarray(0, MEDIA_TYPE_BYTES) : startOf(found.file);
 
 /** Whether a file that is called so keeps its name: it is safe, and has an extension. */
 const isLastingName = (name: string): boolean => posix.extname(name) !== '' && safeFilename(name, NAMELESS) === name;

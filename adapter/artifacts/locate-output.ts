@@ -29,7 +29,7 @@ export function locateOutput(locator: OutputLocator): LocateOutput {
   const { mode, output_path_key: key, output_path_regexes: regexes } = locator;
   if (mode === 'structured' && key !== null && key !== '') {
     const path = key.split('.').map((part) => part.trim());
-    return ({ structuredContent }) => distinct(stringsAt(structuredContent, path).flatMap(asPath));
+    return ({ structuredContent }) => distinct(stringsAt(structuredContent, path, MAX_CANDIDATES).flatMap(asPath));
   }
   if (mode !== 'regex') return () => [];
   if (regexes.length === 0) return (result) => distinct(pathsInText(textOf(result), MAX_CANDIDATES));
@@ -79,13 +79,13 @@ function textOf({ content }: ToolResult): string {
   return text.slice(0, MAX_TEXT_CHARS);
 }
 
-/** Strings, and those of lists, at a path; lists on the way are looked through. */
-function stringsAt(value: unknown, path: readonly string[]): string[] {
-  if (Array.isArray(value)) return value.slice(0, MAX_CANDIDATES).flatMap((one: unknown) => stringsAt(one, path));
+/** Strings, and those of lists, at a path; lists on the way are looked through, so many elements of each. */
+export function stringsAt(value: unknown, path: readonly string[], limit: number): string[] {
+  if (Array.isArray(value)) return value.slice(0, limit).flatMap((one: unknown) => stringsAt(one, path, limit));
   const [key, ...rest] = path;
   if (key === undefined) return typeof value === 'string' ? [value] : [];
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return [];
-  return stringsAt((value as Record<string, unknown>)[key], rest);
+  return stringsAt((value as Record<string, unknown>)[key], rest, limit);
 }
 
 function asPath(value: string): string[] {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 
 import { AdapterError } from '../errors.ts';
-import { MEDIA_TYPE_BYTES, mediaType } from '../files/keys/media-type.ts';
+import { mediaType } from '../files/keys/media-type.ts';
+import { hashOf, startOf } from '../files/keys/opened-bytes.ts';
 import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
 import { newSessionId } from '../sessions/session-registry.ts';
 import { type FileRecord, versionOf, versionsOf } from '../state/file-records.ts';
@@ -144,7 +145,7 @@ export class Edit {
     const next = this.#next(before, {
       sizeBytes: opened.size,
       sha256,
-      mimeType: await typeOf(opened, before.filename),
+      mimeType: mediaType(before.filename, await startOf(opened)),
     });
     try {
       await files.stage.take(this.copy.place, next);
@@ -280,16 +281,4 @@ export async function removed(
   } catch (error) {
     warn(`a file of a call could not be removed yet: ${(error as Error).message}`);
   }
-}
-
-async function typeOf(file: OpenedFile, name: string): Promise<string> {
-  const start: Buffer[] = [];
-  for await (const part of file.read({ end: MEDIA_TYPE_BYTES - 1 })) start.push(part);
-  return mediaType(name, Buffer.concat(start));
-}
-
-async function hashOf(file: OpenedFile, signal: AbortSignal): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const part of file.read({ signal })) hash.update(part);
-  return hash.digest('hex');
 }

@@ -1,7 +1,7 @@
 import type { FoundFiles } from '../../crds/config/adapter-file/file-rules.ts';
 import { argumentKeys } from '../../crds/config/adapter-file/file-rules.ts';
 import { patternOf } from '../catalog/pattern.ts';
-import type { ToolResult } from '../artifacts/locate-output.ts';
+import { stringsAt, type ToolResult } from '../artifacts/locate-output.ts';
 
 /** The paths that a result names, as they stand there, each once. Nothing says that they exist. */
 export type FoundNames = (result: ToolResult) => string[];
@@ -15,7 +15,7 @@ const MAX_NAME_CHARS = 4096;
 export function foundNames({ pattern, path_key: key }: Pick<FoundFiles, 'pattern' | 'path_key'>): FoundNames {
   if (key !== null) {
     const keys = argumentKeys(key);
-    return ({ structuredContent }) => distinct(stringsAt(structuredContent, keys));
+    return ({ structuredContent }) => distinct(stringsAt(structuredContent, keys, MAX_NAMES));
   }
   const compiled = patternOf(pattern ?? '', false);
   if (!('re2' in compiled)) return () => [];
@@ -43,13 +43,4 @@ function textsOf({ content }: ToolResult): string[] {
     left -= part.length;
     return [part];
   });
-}
-
-/** Strings, and those of lists, at a path; lists on the way are looked through. */
-function stringsAt(value: unknown, keys: readonly string[]): string[] {
-  if (Array.isArray(value)) return value.slice(0, MAX_NAMES).flatMap((one: unknown) => stringsAt(one, keys));
-  const [key, ...rest] = keys;
-  if (key === undefined) return typeof value === 'string' ? [value] : [];
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return [];
-  return stringsAt((value as Record<string, unknown>)[key], rest);
 }

@@ -3,7 +3,7 @@ import { keepArtifact } from '../artifacts/keep-artifact.ts';
 import { locateOutput, type ToolResult } from '../artifacts/locate-output.ts';
 import { artifactUri } from '../artifacts/artifact-uri.ts';
 import { AdapterError } from '../errors.ts';
-import { FileRefused, StorageFault } from '../files/keys/file-key.ts';
+import { FileRefused, isFull } from '../files/keys/file-key.ts';
 import { safeFilename } from '../files/keys/paths.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { leaseUntil } from '../uploads/file-use.ts';
@@ -189,9 +189,7 @@ function knownProblem({ known }: RoleDeps, error: unknown): AdapterError {
     const why = REFUSALS[error.reason] ?? 'it cannot be read';
     return new AdapterError('artifact_not_found', `${why}.`, { cause: error });
   }
-  if (error instanceof StorageFault && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
-    return new AdapterError('storage_quota', undefined, { cause: error });
-  }
+  if (isFull(error)) return new AdapterError('storage_quota', undefined, { cause: error });
   return known(error);
 }
 

@@ -5,9 +5,9 @@ import { mayBeList, schemaPath } from '../catalog/schema-path.ts';
 import { AdapterError } from '../errors.ts';
 import { FileRefused } from '../files/keys/file-key.ts';
 import { AFTER_LIMIT_MS } from '../limits.ts';
-import { LONGEST_TIMER_MS } from '../../lib/timer-ms.ts';
 import { detachCall } from '../artifacts/detached-calls.ts';
 import type { ToolResult } from '../artifacts/locate-output.ts';
+import { successfulResult } from '../artifacts/successful-result.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { DetachedCall, PreparedCall, ResumedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
 import { fileArguments, type FileValue, withFileArgument } from '../uploads/file-arguments.ts';
@@ -21,8 +21,8 @@ import { handleGuidance } from './role-guidance.ts';
 import type { RoleDeps } from './role-deps.ts';
 import type { RoleArgument, ToolRoles } from './tool-roles.ts';
 
-/** How long before the exchange ends a capture is given up, so that its end is heard of. */
-const MARGIN_MS = 5_000;
+/** How long files are kept for: their end must be heard of before the exchange ends. */
+const CAPTURE_MS = AFTER_LIMIT_MS - 5_000;
 const SHOWN_CHARS = 120;
 /** Each is a folder of its own while the call runs. */
 const MAX_CALL_FILES = 100;
@@ -232,9 +232,9 @@ export class RoleStep implements ToolStep {
     { startedAt, ended, kept }: { readonly startedAt: number; readonly ended: AbortSignal; readonly kept: Set<string> },
   ): Promise<string> {
     const at = locate(text, ['result']);
-    const result = at === undefined ? undefined : successful(text.slice(at.start, at.end));
+    const result = at === undefined ? undefined : successfulResult(text.slice(at.start, at.end));
     if (at === undefined || result === undefined) return withHandles(text, whole(text), files.names);
-    const timed = AbortSignal.any([ended, AbortSignal.timeout(captureMs(call.timeoutMs))]);
+    const timed = call.timeoutMs === null ? ended : AbortSignal.any([ended, AbortSignal.timeout(CAPTURE_MS)]);
     const own = await new FileKeeper(this.#deps, files, timed).keep(result);
     const found = await this.#found(call, files, { result, startedAt, signal: timed });
     const all = [...own.files, ...found.files];
@@ -295,22 +295,6 @@ function withValues(body: string, edits: readonly Edit[]): string | undefined {
   }
   return text;
 }
-
-/** A result (JSON text); undefined when it is an error, or not the result of a tool that has ended. */
-function successful(text: string): ToolResult | undefined {
-  let result: unknown;
-  try {
-    result = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (typeof result !== 'object' || result === null || Array.isArray(result)) return undefined;
-  const { isError, resultType = 'complete' } = result as { isError?: unknown; resultType?: unknown };
-  return isError === true || resultType !== 'complete' ? undefined : result;
-}
-
-const captureMs = (timeoutMs: number | null): number =>
-  timeoutMs === null ? LONGEST_TIMER_MS : AFTER_LIMIT_MS - MARGIN_MS;
 
 const whole = (text: string): Span => ({ start: 0, end: text.length });
 

@@ -1,3 +1,4 @@
+import { artifactMeta } from '../artifacts/artifact-blocks.ts';
 import { type ResultAdditions, withAdditions } from '../artifacts/artifact-result.ts';
 import { type Span, splice, withoutMember } from '../exchange/scanning/json-scan.ts';
 import type { KeptText } from './keep-text.ts';
@@ -98,15 +99,7 @@ function linkOf({ file, uri }: KeptText): string {
 
 function metaOf(all: readonly Spilled[]): Record<string, string> {
   const artifacts = all.map(({ kept: { file, uri }, downloadUrl }) =>
-    JSON.stringify({
-      artifact_uri: uri,
-      artifact_id: file.fileId,
-      filename: file.filename,
-      mime_type: file.mimeType,
-      size_bytes: file.sizeBytes,
-      expose_as_resource: file.exposed,
-      ...(downloadUrl === undefined ? {} : { download_url: downloadUrl }),
-    }),
+    JSON.stringify(artifactMeta(file, uri, downloadUrl)),
   );
   const [first = '{}'] = artifacts;
   return artifacts.length === 1 ? { artifact: first } : { artifact: first, artifacts: `[${artifacts.join(',')}]` };

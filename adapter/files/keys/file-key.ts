@@ -68,3 +68,7 @@ export class StorageFault extends Error {
     this.code = code;
   }
 }
+
+/** Whether the disk is full, or our part of it. */
+export const isFull = (error: unknown): boolean =>
+  error instanceof StorageFault && (error.code === 'ENOSPC' || error.code === 'EDQUOT');

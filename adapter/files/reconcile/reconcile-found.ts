@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import { lstat } from 'node:fs/promises';
 
 import type { FileRecord } from '../../state/file-records.ts';
 import type { StagingArea, StagedItem } from '../disk/staging-area.ts';
-import { MEDIA_TYPE_BYTES, mediaType } from '../keys/media-type.ts';
+import { mediaType } from '../keys/media-type.ts';
+import { hashOf, startOf } from '../keys/opened-bytes.ts';
 import { isForbidden } from '../disk/disk-failure.ts';
-import { FileRefused, type OpenedFile } from '../keys/file-key.ts';
+import { FileRefused } from '../keys/file-key.ts';
 
 /** A file as the folder describes it; whose it is it says only where each server has a folder. */
 export type FoundFile = Omit<FileRecord, 'serverId'> & { readonly serverId: string | undefined };
@@ -59,21 +59,6 @@ export async function readItem(
     if (error instanceof FileRefused || isForbidden(error)) return { file: undefined, others: names.length };
     throw error;
   }
-}
-
-async function startOf(opened: OpenedFile, signal: AbortSignal): Promise<Buffer> {
-  const deps: Buffer[] = [];
-  if (opened.size > 0) {
-    const range = { start: 0, end: Math.min(opened.size, MEDIA_TYPE_BYTES) - 1, signal };
-    for await (const part of opened.read(range)) deps.push(part);
-  }
-  return Buffer.concat(deps);
-}
-
-async function hashOf(opened: OpenedFile, signal: AbortSignal): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const part of opened.read({ signal })) hash.update(part);
-  return hash.digest('hex');
 }
 
 /** Milliseconds since the epoch; 0 when the file is gone. It only sets a time, so it does not matter whose it is. */

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
-
 import { LRUCache } from 'lru-cache';
 
 import type { FileRecord } from '../../state/file-records.ts';
 import { FileRefused, type OpenedFile } from '../keys/file-key.ts';
+import { hashOf } from '../keys/opened-bytes.ts';
 
 /** What a check needs of a file that is open. */
 export type CheckedFile = Pick<OpenedFile, 'path' | 'size' | 'version' | 'read'>;
@@ -57,10 +56,4 @@ export class ContentChecks {
     }
     this.#right.set(key, id);
   }
-}
-
-async function hashOf(file: CheckedFile, signal?: AbortSignal): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const part of file.read(signal === undefined ? {} : { signal })) hash.update(part);
-  return hash.digest('hex');
 }

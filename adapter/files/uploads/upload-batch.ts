@@ -10,7 +10,7 @@ import type { SessionKey } from '../../state/state-store.ts';
 import type { FileStore } from '../store/file-store.ts';
 import type { Locks } from '../locks/locks.ts';
 import { safeFilename } from '../keys/paths.ts';
-import { type FileWriter, StorageFault } from '../keys/file-key.ts';
+import { type FileWriter, isFull } from '../keys/file-key.ts';
 import type { Quotas } from '../store/quotas.ts';
 import type { FormFile } from './upload-form.ts';
 
@@ -156,7 +156,7 @@ export class UploadBatch {
     const ours = this.records.filter((_, i) => removed[i]?.status === 'fulfilled');
     await files.discard(ours, 'failed');
     if (reason instanceof AdapterError) return reason;
-    if (reason instanceof StorageFault && (reason.code === 'ENOSPC' || reason.code === 'EDQUOT')) {
+    if (isFull(reason)) {
       return new AdapterError('storage_quota', 'There is no space left on the disk.', { cause: reason });
     }
     // Whoever ends a session removes its folders, also from under those who write into them.

@@ -24,7 +24,7 @@ const unavailable = await missing('python3', '-m', 'venv', '--help');
 describe.skipIf(unavailable !== undefined).each([
   ['three replicas and Redis', 'redis', 3],
   ['SQLite', 'disk', 1],
-] as const)('published servers with files, behind %s', (_name, state, replicas) => {
+] as const)(`published servers with files, behind %s ${unavailable ?? ''}`, (_name, state, replicas) => {
   const started = new AsyncDisposableStack();
   let crew: Crew;
   let page: UploadTarget;

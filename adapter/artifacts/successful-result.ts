@@ -1,0 +1,14 @@
+import type { ToolResult } from './locate-output.ts';
+
+/** A result (JSON text); undefined when it is an error, or not the result of a tool that has ended. */
+export function successfulResult(text: string): ToolResult | undefined {
+  let result: unknown;
+  try {
+    result = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return undefined;
+  const { isError, resultType = 'complete' } = result as { isError?: unknown; resultType?: unknown };
+  return isError === true || resultType !== 'complete' ? undefined : result;
+}
