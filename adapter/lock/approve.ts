@@ -1,4 +1,4 @@
-import type { LockDocument, LockEntry, ServerLock } from './lock-document.ts';
+import type { LockDocument, LockEntry, ServerLock } from '../../crds/config/lock-file/lock-document.ts';
 import type { LockChange } from './lock-diff.ts';
 import { makeLock, type Unlockable } from './make-lock.ts';
 import type { ServerLists } from './server-lists.ts';

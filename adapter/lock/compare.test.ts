@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { cpuMillis } from '../catalog/testing/cpu-millis.ts';
 import { compareServer } from './compare.ts';
-import type { ServerLock } from './lock-document.ts';
+import type { ServerLock } from '../../crds/config/lock-file/lock-document.ts';
 import { makeLock } from './make-lock.ts';
 import type { ServerLists } from './server-lists.ts';
 import { HARMLESS } from './testing/harmless.ts';

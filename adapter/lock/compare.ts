@@ -1,6 +1,11 @@
 import { canonical } from './canonical.ts';
 import { digestOf } from './digest-of.ts';
-import { LOCK_KINDS, type LockEntry, type LockKind, type ServerLock } from './lock-document.ts';
+import {
+  LOCK_KINDS,
+  type LockEntry,
+  type LockKind,
+  type ServerLock,
+} from '../../crds/config/lock-file/lock-document.ts';
 import { readDefinition } from './read-definition.ts';
 import type { ServerLists } from './server-lists.ts';
 

@@ -3,7 +3,7 @@ import { withEscapes } from '../catalog/visible-text.ts';
 import { approved } from './approve.ts';
 import { diffSarif } from './diff-sarif.ts';
 import { diffText, shownName } from './diff-text.ts';
-import { LockDocument } from './lock-document.ts';
+import { LockDocument } from '../../crds/config/lock-file/lock-document.ts';
 import { type LockChange, lockDiff } from './lock-diff.ts';
 import { lockText } from './lock-text.ts';
 import { makeLock, type Unlockable } from './make-lock.ts';

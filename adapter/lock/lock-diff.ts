@@ -2,7 +2,12 @@ import { compare } from '../catalog/canonical-json.ts';
 import { canonical } from './canonical.ts';
 import { type Compared, type ComparedInstructions, compareServer } from './compare.ts';
 import { digestOf } from './digest-of.ts';
-import { LOCK_KINDS, type LockEntry, type LockKind, type ServerLock } from './lock-document.ts';
+import {
+  LOCK_KINDS,
+  type LockEntry,
+  type LockKind,
+  type ServerLock,
+} from '../../crds/config/lock-file/lock-document.ts';
 import { readDefinition } from './read-definition.ts';
 import type { ServerLists } from './server-lists.ts';
 

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { compare } from '../catalog/canonical-json.ts';
-import type { LockDocument } from './lock-document.ts';
+import type { LockDocument } from '../../crds/config/lock-file/lock-document.ts';
 import type { Manifest } from './read-lock.ts';
 
 /**

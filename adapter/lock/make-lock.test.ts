@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 
-import { LockDocument, MAX_LOCKED } from './lock-document.ts';
+import { LockDocument, MAX_LOCKED } from '../../crds/config/lock-file/lock-document.ts';
 import { makeLock } from './make-lock.ts';
 import { sampleServer } from './testing/sample-server.ts';
 

@@ -8,7 +8,7 @@ import {
   MAX_LOCKED,
   MAX_NAME_CHARS,
   type ServerLock,
-} from './lock-document.ts';
+} from '../../crds/config/lock-file/lock-document.ts';
 import { type Definition, readDefinition } from './read-definition.ts';
 import type { ServerLists } from './server-lists.ts';
 

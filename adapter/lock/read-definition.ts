@@ -1,7 +1,7 @@
 import { compare } from '../catalog/canonical-json.ts';
 import { members } from '../exchange/scanning/json-scan.ts';
 import { canonical } from './canonical.ts';
-import { LOCK_KINDS, type LockKind } from './lock-document.ts';
+import { LOCK_KINDS, type LockKind } from '../../crds/config/lock-file/lock-document.ts';
 
 /** A definition as a lock reads it. */
 export interface Definition {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { ConfigError } from '../../crds/config/load/problem.ts';
-import { LockDocument } from './lock-document.ts';
+import { LockDocument } from '../../crds/config/lock-file/lock-document.ts';
 import { lockText } from './lock-text.ts';
 import { makeLock } from './make-lock.ts';
 import { readLock } from './read-lock.ts';

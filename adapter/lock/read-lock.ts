@@ -2,7 +2,7 @@ import { ConfigError, dottedPath, type Problem } from '../../crds/config/load/pr
 import { schemaProblems } from '../../crds/config/load/schema-problems.ts';
 import { readYaml } from '../../crds/config/load/yaml-source.ts';
 import { type Path, valueAt } from '../../lib/json/tree.ts';
-import { LockDocument } from './lock-document.ts';
+import { LockDocument } from '../../crds/config/lock-file/lock-document.ts';
 
 export interface ReadLock {
   readonly document: LockDocument;

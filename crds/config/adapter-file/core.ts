@@ -25,6 +25,7 @@ import {
   orNull,
   seconds,
   text,
+  trimmed,
   trimmedAnd,
 } from '../values/values.ts';
 
@@ -101,6 +102,13 @@ export const ToolDefinitionPinning = z.strictObject({
     .prefault(86_400),
 });
 export type ToolDefinitionPinning = z.output<typeof ToolDefinitionPinning>;
+
+const ToolLock = z.strictObject({
+  path: trimmed('the path of a file').describe(
+    'File with the lock, YAML or JSON. It is looked at every two seconds; one that breaks or vanishes while the adapter ' +
+      'runs leaves the last good one in force.',
+  ),
+});
 
 /** Algorithms of signatures that a public key checks (RFC 7518, RFC 8037, RFC 9864). */
 const ALGORITHMS = [
@@ -312,6 +320,12 @@ export const Core = z.strictObject({
   tool_definition_pinning: maybeEmpty(ToolDefinitionPinning.prefault({})).describe(
     'Tool definitions are remembered when a session first sees them; this says what a later change leads to.',
   ),
+  tool_lock: ToolLock.describe(
+    '(new) What tools, prompts, resource templates and instructions of servers were when they were approved: what differs is ' +
+      'hidden or marked, as the lock says. `mcp-adapter lock` writes and compares it. Null: nothing is compared.',
+  )
+    .nullable()
+    .prefault(null),
   auth: maybeEmpty(Auth.prefault({})).describe('Authentication of clients.'),
   access: AccessConfig.describe('(new) Who may do what at all servers. Null: everybody who comes in may do everything.')
     .nullable()

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneOf } from '../../crds/config/values/values.ts';
+import { oneOf } from '../values/values.ts';
 
 /** The document of a tool lock: what tools, prompts, resource templates and instructions of each server are. */
 
