@@ -31,6 +31,8 @@ import { ToolOutputs } from './spill/tool-outputs.ts';
 import { ToolSchemas } from './tools/tool-schemas.ts';
 import type { HealthObject } from './health/health.ts';
 import { healthReport } from './health-report.ts';
+import { watchLock } from './lock/tool-lock-file.ts';
+import type { Mount } from './mount/mount.ts';
 import { baseUrl, type Listening } from './http/base-url.ts';
 import { proxyAddresses } from './http/connections.ts';
 import { healthRoute } from './http/health-route.ts';
@@ -217,7 +219,20 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const outputs = new ToolOutputs();
   const caches = new Caches();
   opening.defer(() => caches.stop());
-  const mounts = createMounts(config, {
+  const locked =
+    core.tool_lock === null
+      ? undefined
+      : await watchLock(core.tool_lock.path, {
+          onChanged: () => {
+            logger.warn('another tool lock is in force');
+            for (const { lockWatch } of mounts) lockWatch?.reset();
+          },
+          onProblem: (problem) =>
+            logger.error({ problem }, 'the tool lock cannot be used: the one before stays in force'),
+        });
+  opening.defer(async () => locked?.stop());
+  const mounts: readonly Mount[] = createMounts(config, {
+    lock: locked?.lock,
     store,
     bus,
     logger,
@@ -236,6 +251,12 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       const callTool: CallTool = (...call) => gateway.memory(server.id).call(...call);
       return codeTools(server, additions, { disabled, caches, sandbox, callTool, logger, telemetry });
     },
+  });
+  bus.onControl(({ type, serverId }) => {
+    if (type !== 'lists-changed') return;
+    const mount = mounts.find((one) => one.serverId === serverId);
+    mount?.visibleCatalog.forget();
+    mount?.inventory.forget();
   });
   opening.defer(async () => {
     await Promise.all(mounts.map(({ upstream }) => upstream.close()));
@@ -311,6 +332,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     pings,
     references,
     issuers: () => identity.issuers(),
+    lock: locked?.lock,
     warnings: () => [...warnings.map(({ code }) => code), ...(state.status().clockDiffers ? ['clock_differs'] : [])],
     redact,
   });

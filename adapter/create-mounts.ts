@@ -1,10 +1,14 @@
 import type { ConnectRules } from '../lib/net/guarded-connect.ts';
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
 import { type EffectiveServer, effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
+import { throttled } from '../lib/throttled.ts';
 import type { Redact } from '../lib/redaction/redact.ts';
 import type { Caches } from './caches.ts';
 import { type DisabledTools, disabledTools } from './catalog/disabled-tools.ts';
 import type { DefinitionKind } from './catalog/text-meanings.ts';
+import { LockWatch } from './lock/lock-watch.ts';
+import { ServerToolLock } from './lock/server-tool-lock.ts';
+import type { ToolLock } from './lock/tool-lock.ts';
 import { createMount, type MountAdditions } from './mount/create-mount.ts';
 import { toolEntries } from './tools/settings.ts';
 import type { Mount } from './mount/mount.ts';
@@ -28,6 +32,8 @@ export interface MountDeps {
   readonly caches: Caches;
   readonly version: string;
   readonly redact: Redact;
+  /** Undefined where nothing is locked. */
+  readonly lock: ToolLock | undefined;
   /** Where upstreams may be. */
   readonly rules: ConnectRules;
   /** What the adapter adds to a server. `disabled`: its `disabled_tools`, compiled; `warn` names it. */
@@ -60,8 +66,10 @@ function mountOf(
   const warn = (message: string): void => logger.warn({ server_id: server.id }, message);
   const upstream = upstreamOf(server, parts, warn);
   const disabled = disabledTools(server.disabled_tools, core.invalid_patterns === 'hide_all');
+  const locking = lockingOf(server.id, parts);
   const mount = createMount({
     server,
+    ...locking,
     disabled,
     upstream,
     authHeader: core.auth.header_name,
@@ -99,6 +107,27 @@ function mountOf(
   toolNames.configured(server.id, mount.steps.keys());
   toolNames.configured(server.id, toolEntries(server).keys());
   return mount;
+}
+
+/** How often replicas hear of it that a server has changed its lists: one that says so all the time is believed that often. */
+const TELL_LISTS_MS = 500;
+
+/** What holds one server to the lock. */
+function lockingOf(serverId: string, { lock, caches, logger, telemetry, bus }: MountDeps) {
+  if (lock === undefined) return {};
+  const lockWatch = new LockWatch({
+    onDrift: ({ drift, new: added, removed, more }) => {
+      telemetry.lockDrift({ serverId });
+      logger.warn(
+        { server_id: serverId, mode: lock.mode, drift, new: added, removed, more },
+        'the server is not what the tool lock says',
+      );
+    },
+  });
+  const tell = throttled(TELL_LISTS_MS, () => {
+    bus.publish({ type: 'lists-changed', serverId, sessionId: '' }).catch(() => undefined);
+  });
+  return { lock: new ServerToolLock(lock, serverId, { caches, watch: lockWatch }), lockWatch, onListsChanged: tell };
 }
 
 function upstreamOf(

@@ -4,8 +4,16 @@ import { redactUrl } from '../lib/redaction/redact-url.ts';
 import type { ReferencesWatch } from '../lib/references/watch-references.ts';
 import type { RunningExchanges } from './exchange/running.ts';
 import type { IssuerState } from './identity/issuer-keys.ts';
+import type { ToolLock } from './lock/tool-lock.ts';
 import type { Mount } from './mount/mount.ts';
-import { healthObject, publicHealth, serverHealth, unreachedServers, type HealthObject } from './health/health.ts';
+import {
+  healthObject,
+  publicHealth,
+  serverHealth,
+  toolLockHealth,
+  unreachedServers,
+  type HealthObject,
+} from './health/health.ts';
 import type { OpenedState } from './state/open/open-store.ts';
 import type { Janitor } from './janitor.ts';
 import type { UpstreamPings } from './upstream-pings.ts';
@@ -23,6 +31,8 @@ export interface HealthReportDeps {
   readonly references: Pick<ReferencesWatch, 'changed'> | undefined;
   readonly issuers: () => readonly IssuerState[] | undefined;
   readonly warnings: () => readonly string[];
+  /** Undefined where nothing is locked. */
+  readonly lock: ToolLock | undefined;
   readonly redact: Redact;
 }
 
@@ -41,6 +51,7 @@ export function healthReport({
   references,
   issuers,
   warnings,
+  lock,
   redact,
 }: HealthReportDeps): HealthReport {
   const { store } = state;
@@ -66,6 +77,7 @@ export function healthReport({
       unreached: unreachedServers(mounts),
       issuers: issuers(),
       warnings: warnings(),
+      toolLock: lock && toolLockHealth(lock, mounts),
     });
     const shown = authenticated ? full : publicHealth(full);
     // Text by text: in the JSON of the whole, the name of a server could look like that of a credential.

@@ -29,6 +29,7 @@ export function passingMounts(config: AdapterConfig, options: PassingMountsOptio
   );
   const onListenerError = (error: unknown): void => options.logger.error({ err: error }, 'unexpected failure');
   return createMounts(config, {
+    lock: undefined,
     ...options,
     store: new MemoryStore(),
     bus: new MemoryBus({ onListenerError, account }),

@@ -112,7 +112,8 @@ function some<T>(kind: string, all: readonly T[], text: (one: T) => string): str
  * A name without what could pass for anything else: letters, digits and `_-./` stay, any run of other characters is one
  * `?`. Cut after 64 characters.
  */
-function cleanName(name: string): string {
+/** Fit for a log and for a model. */
+export function cleanName(name: string): string {
   const start = name.slice(0, 4 * MAX_NAME_CHARS);
   const characters = Array.from(start.replaceAll(/(?:[^\p{L}\p{N}_\-./]|\p{Default_Ignorable_Code_Point})+/gu, '?'));
   const isCut = characters.length > MAX_NAME_CHARS || start.length < name.length;

@@ -4,7 +4,12 @@ import type { FileTotals } from '../state/file-records.ts';
 import type { StateCounts } from '../state/state-store.ts';
 import type { StartupHealth } from '../upstream/startup-wait.ts';
 import type { IssuerState } from '../identity/issuer-keys.ts';
+import type { LockDocument } from '../../crds/config/lock-file/lock-document.ts';
+import type { LockReport } from '../lock/lock-watch.ts';
+import type { ToolLock } from '../lock/tool-lock.ts';
 import type { Mount } from '../mount/mount.ts';
+
+const MOST_UNKNOWN = 20;
 
 /** The health object (specification, section 4; with the further members of the original). */
 export interface HealthObject {
@@ -20,9 +25,36 @@ export interface HealthObject {
   adapter_wiring: { status_by_server: Record<string, boolean>; ready: boolean };
   /** Whether tokens can be checked. An issuer that is away is no reason to send requests elsewhere. */
   issuers?: IssuerState[];
+  /** How servers differ from the tool lock, by their ids; only for callers with the token what exactly does. */
+  tool_lock?: ToolLockHealth;
   degraded_reason?: string;
   /** What is weak about who may come in, as codes; the log has sentences. */
   warnings?: string[];
+}
+
+export interface ToolLockHealth {
+  mode: LockDocument['mode'];
+  /** Why the lock that was written last is not in force; null where it is. */
+  problem: string | null;
+  /** Servers that the lock names and the configuration does not. */
+  unknown_servers: readonly string[];
+  servers: Record<string, LockReport | Pick<LockReport, 'compared_at'>>;
+}
+
+/** How the servers compare with the lock. */
+export function toolLockHealth(
+  lock: Pick<ToolLock, 'mode' | 'problem' | 'servers'>,
+  mounts: readonly Pick<Mount, 'serverId' | 'lockWatch'>[],
+): ToolLockHealth {
+  const known = new Set(mounts.map(({ serverId }) => serverId));
+  return {
+    mode: lock.mode,
+    problem: lock.problem,
+    unknown_servers: lock.servers.filter((id) => !known.has(id)).slice(0, MOST_UNKNOWN),
+    servers: Object.fromEntries(
+      mounts.flatMap(({ serverId, lockWatch }) => (lockWatch === undefined ? [] : [[serverId, lockWatch.report]])),
+    ),
+  };
 }
 
 export interface ServerHealth {
@@ -88,6 +120,8 @@ export function healthObject(parts: {
   /** Undefined where no authorization server is configured. */
   issuers?: readonly IssuerState[] | undefined;
   warnings?: readonly string[];
+  /** Undefined where nothing is locked. */
+  toolLock?: ToolLockHealth | undefined;
   /** Ids of servers whose upstream has never answered yet. */
   unreached?: readonly string[];
 }): HealthObject {
@@ -124,6 +158,7 @@ export function healthObject(parts: {
     adapter_wiring: { status_by_server: wiring, ready: unreached.length === 0 },
     ...(parts.references === undefined ? {} : { references: parts.references }),
     ...(parts.issuers === undefined ? {} : { issuers: [...parts.issuers] }),
+    ...(parts.toolLock === undefined ? {} : { tool_lock: parts.toolLock }),
     ...(reason === null ? {} : { degraded_reason: reason }),
     ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
   };
@@ -160,8 +195,17 @@ export function publicHealth(health: HealthObject): HealthObject {
     }),
     persistence: { status, configured_type, effective_type, fallback_active },
     ...(health.issuers === undefined ? {} : { issuers: health.issuers.map(({ issuer, keys }) => ({ issuer, keys })) }),
+    ...(health.tool_lock === undefined ? {} : { tool_lock: publicLock(health.tool_lock) }),
     ...(reconciliation === undefined
       ? {}
       : { startup_reconciliation: { status: reconciliation.status, mode: reconciliation.mode } }),
   };
 }
+
+/** What a server lists is not for everybody to see. */
+const publicLock = ({ mode, problem, servers }: ToolLockHealth): ToolLockHealth => ({
+  mode,
+  problem: problem === null ? null : 'the last lock cannot be used',
+  unknown_servers: [],
+  servers: Object.fromEntries(Object.entries(servers).map(([id, { compared_at }]) => [id, { compared_at }])),
+});

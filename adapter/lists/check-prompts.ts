@@ -2,6 +2,7 @@ import { promptOf } from '../access/wishes.ts';
 import { dataOf, type Drift, previewOf } from '../catalog/drift.ts';
 import { hasInvisible } from '../catalog/visible-text.ts';
 import { AdapterError } from '../errors.ts';
+import { lockedError } from '../lock/locked-error.ts';
 import type { Message } from '../exchange/message.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
@@ -31,20 +32,32 @@ export async function checkPrompts(
       throw new AdapterError('unknown_prompt', 'Unknown prompt: its name has invisible characters.');
     }
   }
-  if (!texts.blocks && !texts.hides) return;
+  if (!texts.blocks && !texts.hides && !texts.locks) return;
   const first = texts.blocks ? firstSeen(texts, source, record) : undefined;
   const isPinned = first !== undefined && (isWorkspace(record) || (await first.find('prompt')) !== undefined);
-  if (!isPinned && !texts.hides) return;
+  if (!isPinned && !texts.hides && !texts.locks) return;
   using limit = listingLimit(source.signal, REQUEST_TIMEOUT_MS);
-  const whole = await askList(source, record, limit.signal, LISTS.prompts);
-  const { hidden, listed, drift } = await texts.look('prompt', whole, isPinned ? first : undefined);
+  const isFresh = isPinned || texts.hides;
+  const whole = await (isFresh
+    ? askList(source, record, limit.signal, LISTS.prompts)
+    : knownPrompts(source, record, limit.signal));
+  const { hidden, listed, locked, drift } = await texts.look('prompt', whole, isPinned ? first : undefined);
   for (const { name } of used) {
     if (typeof name !== 'string') throw new AdapterError('unknown_prompt', 'The request names no prompt.');
+    const refusal = locked?.refusal(name);
+    if (refusal !== undefined) throw lockedError('prompt', name, refusal);
     // An upstream may know more prompts than it lists.
     if (isPinned ? !listed.has(name) : hidden.has(name)) throw unknownPrompt(name);
     if (drift === undefined || !concerns(drift, name)) continue;
     throw texts.servesSubset ? unknownPrompt(name) : drifted(visible(drift, source), record, texts.sessionlessTtlMs);
   }
+}
+
+/** The list as it was a moment ago: a lock asks once for many requests. */
+async function knownPrompts(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<string> {
+  const request = source.request(record);
+  const { inventory } = request;
+  return (inventory.known(request, LISTS.prompts) ?? (await inventory.ask(request, signal, LISTS.prompts))).result;
 }
 
 /** Whether any of them uses a prompt. */

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
 import type { ToolDefinitionPinning, ToolMetadataSanitization } from '../../crds/config/adapter-file/core.ts';
+import type { LockKind } from '../../crds/config/lock-file/lock-document.ts';
 import type { Cache, Caches } from '../caches.ts';
 import { type Drift, withWarningText } from '../catalog/drift.ts';
 import { rowOf, rowsOf, type Since, since } from '../catalog/first-seen.ts';
@@ -12,6 +13,8 @@ import { removals } from '../catalog/removals.ts';
 import { sanitizeDefinition } from '../catalog/sanitization.ts';
 import { type CleaningEvents, eventsOf } from '../catalog/tool-cleaning.ts';
 import { withEscapes } from '../catalog/visible-text.ts';
+import type { LockedList } from '../lock/locked-list.ts';
+import type { ServerToolLock } from '../lock/server-tool-lock.ts';
 import { locate, members, type Span, splice } from '../exchange/scanning/json-scan.ts';
 import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 
@@ -41,13 +44,20 @@ export interface ServerTextsOptions {
   readonly caches: Caches;
   readonly sanitization: ToolMetadataSanitization;
   readonly pinning: ToolDefinitionPinning;
+  /** Undefined where nothing is locked. */
+  readonly lock?: ServerToolLock | undefined;
   readonly onCleaned: CleaningEvents | undefined;
   /** Something differs from what a client saw first: what, in words fit for a log. Told once for each difference. */
   readonly onDrift: ((preview: string) => void) | undefined;
 }
 
+/** What a lock knows of these lists; resources are data. */
+const LOCKED_AS: Readonly<Partial<Record<ListKind, LockKind>>> = { prompt: 'prompts', template: 'resourceTemplates' };
+
 interface PreparedTexts {
   readonly list: string;
+  /** What a lock says of the list. */
+  readonly locked: LockedList | undefined;
   readonly entries: readonly CleanEntry[];
   readonly isShorter: boolean;
   /** '' where nothing is pinned. */
@@ -60,6 +70,8 @@ export interface LookedAt {
   readonly hidden: ReadonlySet<string | undefined>;
   /** What the others are named by. */
   readonly listed: ReadonlySet<string | undefined>;
+  /** What a lock says of the list. */
+  readonly locked: LockedList | undefined;
   /** What of them has changed, or is new, since the client saw the list first. */
   readonly drift: Drift | undefined;
 }
@@ -83,7 +95,7 @@ export class ServerTexts {
 
   /** Whether any of it looks, or may look, other than the upstream's. */
   get any(): boolean {
-    return this.#options.sanitization.mode !== 'off' || this.pins;
+    return this.#options.sanitization.mode !== 'off' || this.pins || this.#options.lock !== undefined;
   }
 
   get pins(): boolean {
@@ -104,6 +116,11 @@ export class ServerTexts {
     return this.#options.sanitization.mode === 'block';
   }
 
+  /** Whether a lock hides what differs from it. */
+  get locks(): boolean {
+    return this.#options.lock?.enforces === true;
+  }
+
   /** Whether what has changed does not exist for clients, and is no error. */
   get servesSubset(): boolean {
     return this.#options.pinning.block_strategy === 'baseline_subset';
@@ -117,11 +134,12 @@ export class ServerTexts {
     const span = listIn(kind, whole);
     const prepared = await this.#prepared(kind, span === undefined ? '[]' : whole.slice(span.start, span.end));
     const changes = await this.#changes(kind, prepared, first, undefined);
-    const { entries, hidden } = prepared;
+    const { entries, hidden, locked } = prepared;
     const those = (change: Since): string[] =>
       entries.flatMap(({ id }, i) => (changes?.[i] === change ? (id ?? []) : []));
     return {
       hidden,
+      locked,
       listed: new Set(entries.map(({ id }) => id)),
       drift: changes && {
         changed: those('changed').map((name) => ({ name, fields: [] })),
@@ -145,17 +163,21 @@ export class ServerTexts {
     const span = listIn(kind, result);
     if (span === undefined) return result;
     const prepared = await this.#prepared(kind, result.slice(span.start, span.end));
-    const { entries, list, isShorter } = prepared;
+    const { entries, list, isShorter, locked } = prepared;
+    const isUpstreams = list.length === span.end - span.start && locked?.marks !== true;
     const changes = await this.#changes(kind, prepared, first, whole);
     if (
       changes === undefined &&
       !isShorter &&
+      isUpstreams &&
       entries.every((one) => one.text.length === one.span.end - one.span.start)
     ) {
       const isSame = entries.every(({ span: at, text }) => text === list.slice(at.start, at.end));
       if (isSame) return result;
     }
-    const shown = entries.map(({ text }, i) => this.#marked(kind, text, changes?.[i] ?? 'same'));
+    const shown = entries.map(({ id, text }, i) =>
+      this.#marked(kind, locked?.marked(id, text) ?? text, changes?.[i] ?? 'same'),
+    );
     const with_ =
       isShorter || shown.includes(undefined)
         ? `[${shown.filter((one) => one !== undefined).join(',')}]`
@@ -167,8 +189,10 @@ export class ServerTexts {
   }
 
   /** The result of `initialize` or `server/discover` (JSON text) as the client gets it. */
-  async greeting(result: string, first: FirstSeen | undefined): Promise<string> {
-    const { sanitization, onCleaned } = this.#options;
+  async greeting(upstreams: string, first: FirstSeen | undefined): Promise<string> {
+    const { sanitization, onCleaned, lock } = this.#options;
+    const isAllowed = lock?.allowsInstructions(lockedInstructions(upstreams)) !== false;
+    const result = isAllowed ? upstreams : without(upstreams, 'instructions');
     if (result.length > MAX_DEFINITION_CHARS && sanitization.mode !== 'off') {
       this.#once(result, () => onCleaned?.(greetingEvent(['longer than the adapter looks at'], true), 'greeting'));
       return without(result, 'instructions');
@@ -190,13 +214,16 @@ export class ServerTexts {
     return withWarningText(text, 'instructions', CHANGED_INSTRUCTIONS);
   }
 
-  async #prepared(kind: ListKind, list: string): Promise<PreparedTexts> {
-    const key = `${kind}\n${hash('sha256', list, 'base64')}`;
+  async #prepared(kind: ListKind, upstreams: string): Promise<PreparedTexts> {
+    const lockedAs = LOCKED_AS[kind];
+    const locked = lockedAs === undefined ? undefined : await this.#options.lock?.list(lockedAs, upstreams);
+    const list = locked?.list ?? upstreams;
+    const key = `${kind}\n${locked?.key ?? ''}\n${hash('sha256', upstreams, 'base64')}`;
     const known = this.#lists.get(key);
     if (known !== undefined) return known;
     const { entries, isShorter, cleaned } = await yieldToEventLoop(cleanList(list, kind, this.#options.sanitization));
     const hidden = new Set(cleaned.flatMap(({ name, isHidden }) => (isHidden ? [name] : [])));
-    const prepared = { list, entries, isShorter, hidden, rows: this.pins ? rowsOf(entries, kind) : '' };
+    const prepared = { list, locked, entries, isShorter, hidden, rows: this.pins ? rowsOf(entries, kind) : '' };
     this.#lists.set(key, prepared);
     for (const event of eventsOf(cleaned)) this.#options.onCleaned?.(event, kind);
     return prepared;
@@ -279,6 +306,12 @@ function listIn(kind: ListKind, result: string): Span | undefined {
 function instructionsOf(greeting: string): string {
   const span = locate(greeting, ['instructions']);
   return span === undefined ? '' : greeting.slice(span.start, span.end);
+}
+
+/** As JSON text, undefined where there are none. Of several, parsers differ on which counts: those are no JSON text. */
+function lockedInstructions(greeting: string): string | undefined {
+  const all = Array.from(members(greeting)).filter(({ key }) => key === 'instructions');
+  return all.length === 0 ? undefined : all.map(({ start, end }) => greeting.slice(start, end)).join(' ');
 }
 
 /** An object without a member, however often it is there. */

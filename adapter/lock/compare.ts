@@ -43,28 +43,43 @@ const NONE: Entries = {};
 /** @param lock undefined where the lock does not name the server: all of it is new then */
 export function compareServer(lists: ServerLists, lock: ServerLock | undefined): ComparedServer {
   return {
-    tools: compareList('tools', lists.tools, lock?.tools),
-    prompts: compareList('prompts', lists.prompts, lock?.prompts),
-    resourceTemplates: compareList('resourceTemplates', lists.resourceTemplates, lock?.resourceTemplates),
+    tools: atOnce(comparedList('tools', lists.tools, lock?.tools)),
+    prompts: atOnce(comparedList('prompts', lists.prompts, lock?.prompts)),
+    resourceTemplates: atOnce(comparedList('resourceTemplates', lists.resourceTemplates, lock?.resourceTemplates)),
     instructions: compareInstructions(lists.instructions, lock),
   };
 }
 
+function atOnce<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
 /**
+ * Takes a step for each definition, so that a long list does not have to be compared in one go.
+ *
  * A name that occurs twice is drift for all that have it, also where they are equal or new: which of them is called is
  * not ours to say. What has no canonical text is drift, also where it is new: nobody can approve it.
  * @param definitions the upstream's own, JSON texts
  */
-function compareList(kind: LockKind, definitions: readonly string[], locked: Entries = NONE): ComparedList {
+export function* comparedList(
+  kind: LockKind,
+  definitions: readonly string[],
+  locked: Entries = NONE,
+): Generator<void, ComparedList> {
   const { id } = LOCK_KINDS[kind];
   const once = new Set<string>();
   const twice = new Set<string>();
-  const entries = definitions.map((definition) => {
+  const entries: Compared[] = [];
+  for (const definition of definitions) {
     const entry = compareDefinition(kind, definition, locked);
     if (once.has(entry.name)) twice.add(entry.name);
     once.add(entry.name);
-    return entry;
-  });
+    entries.push(entry);
+    yield;
+  }
   return {
     entries: twice.size === 0 ? entries : entries.map((entry) => (twice.has(entry.name) ? asTwice(entry, id) : entry)),
     removed: Object.keys(locked).filter((name) => !once.has(name)),
@@ -97,7 +112,7 @@ function compareDefinition(kind: LockKind, definition: string, locked: Entries):
 }
 
 /** `json`: the upstream's own text, undefined where it has none. Of a server that the lock names, nothing was approved then. */
-function compareInstructions(json: string | undefined, lock: ServerLock | undefined): ComparedInstructions {
+export function compareInstructions(json: string | undefined, lock: ServerLock | undefined): ComparedInstructions {
   const locked = lock?.instructions;
   if (json === undefined) return locked === undefined ? 'same' : 'removed';
   if (lock === undefined) return 'new';

@@ -8,6 +8,8 @@ import { HeaderForwarding, mayForward } from '../exchange/headers.ts';
 import type { Refusal } from '../exchange/scanning/refusal.ts';
 import type { Redact } from '../../lib/redaction/redact.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import type { LockWatch } from '../lock/lock-watch.ts';
+import type { ServerToolLock } from '../lock/server-tool-lock.ts';
 import { CircuitBreaker } from '../upstream/circuit-breaker.ts';
 import { RevisionProbe } from '../upstream/revision-probe.ts';
 import type { Caches } from '../caches.ts';
@@ -50,6 +52,10 @@ export interface MountOptions {
   /** `artifacts.scope` */
   readonly artifactScope?: Mount['artifactScope'];
   readonly telemetry?: Telemetry;
+  /** What a lock says of this server; undefined where there is none. */
+  readonly lock?: ServerToolLock | undefined;
+  readonly lockWatch?: LockWatch | undefined;
+  readonly onListsChanged?: (() => void) | undefined;
   /** Told what the tools of this server are called. */
   readonly onTools?: (names: readonly string[]) => void;
 }
@@ -140,6 +146,7 @@ export function createMount(options: MountOptions): Mount {
         instead: additions?.instead,
       }),
       pinning: server.tool_definition_pinning,
+      lock: options.lock,
       blocks: sanitization.mode === 'block',
       ttlMs: options.listTtlMs,
       onCleaned: options.onCleaned,
@@ -154,6 +161,7 @@ export function createMount(options: MountOptions): Mount {
       caches,
       sanitization,
       pinning: server.tool_definition_pinning,
+      lock: options.lock,
       onCleaned: options.onCleaned,
       onDrift: options.onTextDrift,
     }),
@@ -162,6 +170,8 @@ export function createMount(options: MountOptions): Mount {
     artifactScope: options.artifactScope ?? 'session',
     spilling: additions?.spilling,
     fileRules: additions?.fileRules,
+    lockWatch: options.lockWatch,
+    onListsChanged: options.onListsChanged,
     timeoutOf: toolTimeouts(server),
     hasAccessRules: server.access !== null,
     relaysChallenges,

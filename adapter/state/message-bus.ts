@@ -91,6 +91,8 @@ export type ControlMessage =
       readonly client: string;
       readonly isOpen: boolean;
     }
+  /** A server has told one of its clients that its lists have changed. */
+  | { readonly type: 'lists-changed'; readonly serverId: string; readonly sessionId: '' }
   | { readonly type: 'drop-get'; readonly serverId: string; readonly sessionId: string; readonly except: string }
   | { readonly type: 'cancelled'; readonly serverId: string; readonly sessionId: string; readonly requestId: string }
   /** For the session's open event stream, wherever it is: JSON text of a notification of the adapter's own. */

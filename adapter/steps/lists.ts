@@ -22,13 +22,13 @@ const CACHED = { outcome: 'cached' } as const;
 
 /** Lists as their client may see them: from the cache where that has them, and as the upstream gives them otherwise. */
 export class Lists implements Step {
-  readonly #mount: ListedMount & Pick<Mount, 'headers'>;
+  readonly #mount: ListedMount & Pick<Mount, 'headers' | 'onListsChanged'>;
   readonly #client: ClientUpstream;
   readonly #store: Pick<StateStore, 'firstTexts' | 'now' | 'dropLists'>;
   readonly #known: (error: unknown) => AdapterError;
 
   constructor(
-    mount: ListedMount & Pick<Mount, 'headers'>,
+    mount: ListedMount & Pick<Mount, 'headers' | 'onListsChanged'>,
     client: ClientUpstream,
     store: Pick<StateStore, 'firstTexts' | 'now' | 'dropLists'>,
     known: (error: unknown) => AdapterError,
@@ -42,7 +42,8 @@ export class Lists implements Step {
   send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
     const { body, isSessionless } = operation;
     if (!asksForLists(body.messages)) {
-      next(operation, isSessionless ? reply : new ListsReply(operation, reply, this, undefined));
+      const isPassed = isSessionless && this.#mount.onListsChanged === undefined;
+      next(operation, isPassed ? reply : new ListsReply(operation, reply, this, undefined));
       return undefined;
     }
     const key = isSessionless ? undefined : this.#cachedUnder(operation, body);
@@ -60,6 +61,7 @@ export class Lists implements Step {
 
   /** The upstream says that a list has changed. */
   async changed({ session, isSessionless }: Operation): Promise<void> {
+    this.#mount.onListsChanged?.();
     if (this.#mount.lists.enabled && !isSessionless) await this.#store.dropLists(session);
   }
 
@@ -73,7 +75,7 @@ export class Lists implements Step {
     const key = batch || first?.kind !== 'request' ? undefined : listKey(first.method, first.params);
     if (key === undefined) return undefined;
     const { access, headers } = caller;
-    return `${this.#mount.headers.clientKey(headers)}\n${access === undefined ? '' : `${access.key}\n`}${key}`;
+    return `${this.#mount.visibleCatalog.epoch}\n${this.#mount.headers.clientKey(headers)}\n${access === undefined ? '' : `${access.key}\n`}${key}`;
   }
 
   #kept({ session }: Operation, key: string): ReturnType<Mount['lists']['get']> {
@@ -116,7 +118,8 @@ class ListsReply extends PassedReply {
   #show(message: ReplyMessage): Promise<void> | undefined {
     const { kind, streamed } = message;
     if (streamed !== undefined || kind === 'other' || kind === 'opaque') return this.next.message(message);
-    const isElsewhere = kind === 'unsolicited' || this.#operation.isGet;
+    const { isGet, isSessionless } = this.#operation;
+    const isElsewhere = !isSessionless && (kind === 'unsolicited' || isGet);
     if (!isElsewhere && this.#shown === undefined) return this.next.message(message);
     const text = message.text();
     const out = isElsewhere ? this.#lists.resumed(this.#operation, this, text) : (this.#shown?.(text) ?? text);

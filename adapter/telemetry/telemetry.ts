@@ -31,6 +31,8 @@ export interface Telemetry {
   spilled(observed: { readonly serverId: string; readonly result: 'spilled' | 'passed' }): void;
   /** An entry of `adapters` that does not fit its server, or a file that was named and not taken. */
   fileRule(observed: { readonly serverId: string; readonly reason: 'no_tool' | 'no_argument' | 'not_taken' }): void;
+  /** What a server lists differs from the tool lock in a way that was not told before. */
+  lockDrift(observed: { readonly serverId: string }): void;
   filesRemoved(observed: FilesRemovedObservation): void;
   /** Whether a server can be used: after its wiring at the start, and whenever it was tried again. */
   wiring(observed: { readonly serverId: string; readonly result: 'ready' | 'retry' }): void;
@@ -246,6 +248,7 @@ export const noTelemetry: Telemetry = {
   artifactFailed: nothing,
   spilled: nothing,
   fileRule: nothing,
+  lockDrift: nothing,
   filesRemoved: nothing,
   wiring: nothing,
   cleanup: nothing,

@@ -8,6 +8,7 @@ import { cleaningEvents, type CleaningEvents } from '../catalog/tool-cleaning.ts
 import { type ToolView, toolView } from '../catalog/tool-view.ts';
 import { HiddenUi } from '../catalog/ui-resources.ts';
 import { AdapterError } from '../errors.ts';
+import type { LockedList } from '../lock/locked-list.ts';
 import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 import { MAX_LIST_CHARS, MAX_LIST_TOOLS } from '../limits.ts';
 
@@ -21,15 +22,18 @@ export class NormalisedList {
   readonly view: ToolView;
   /** The definitions as a client sees them to whom nothing is to be said about changes. */
   readonly shown: readonly string[];
+  /** What a lock says of the list; undefined where there is none. */
+  readonly locked: LockedList | undefined;
   /** In characters, about. */
   readonly size: number;
   #baseline: Baseline | undefined;
   #earlier: Promise<Baseline> | undefined;
   #hiddenUi: HiddenUi | undefined;
 
-  constructor(key: string, view: ToolView) {
+  constructor(key: string, view: ToolView, locked: LockedList | undefined) {
     this.key = key;
     this.view = view;
+    this.locked = locked;
     this.shown = view.tools.map(({ shown }) => shown);
     this.size = view.list.length + view.ownChars + (view.tools.length + 1) * TOOL_OVERHEAD;
   }
@@ -102,18 +106,22 @@ export class NormalisedLists {
   /**
    * Throws `upstream_failed` for a list that is too long.
    * @param list JSON text
+   * @param locked the same, as a lock allows it
    */
-  async of(list: string): Promise<NormalisedList> {
+  async of(list: string, locked?: LockedList): Promise<NormalisedList> {
     if (list.length > MAX_LIST_CHARS) throw tooLong(`is longer than ${MAX_LIST_CHARS} characters`);
-    const key = hash('sha256', list, 'base64');
+    const hashed = hash('sha256', list, 'base64');
+    const key = locked === undefined ? hashed : `${hashed}\n${locked.key}`;
     const known = this.#lists.get(key) ?? this.#preparing.get(key);
     if (known !== undefined) return known;
-    const preparing = this.#prepare(key, copied(list)).finally(() => this.#preparing.delete(key));
+    const preparing = this.#prepare(key, copied(locked?.list ?? list), locked).finally(() =>
+      this.#preparing.delete(key),
+    );
     this.#preparing.set(key, preparing);
     return preparing;
   }
 
-  async #prepare(key: string, text: string): Promise<NormalisedList> {
+  async #prepare(key: string, text: string, locked: LockedList | undefined): Promise<NormalisedList> {
     const { catalog, isPinned, onCleaned, onTools } = this.#options;
     const added: PreparedTool[] = [];
     let count = 0;
@@ -128,7 +136,7 @@ export class NormalisedLists {
       }
       return tool;
     });
-    const list = new NormalisedList(key, await yieldToEventLoop(steps));
+    const list = new NormalisedList(key, await yieldToEventLoop(steps), locked);
     this.#lists.set(key, list);
     onTools?.([...list.view.tools.flatMap(({ name }) => name ?? []), ...list.view.blocked], text);
     for (const event of cleaningEvents(added)) onCleaned?.(event, 'tool');

@@ -1,6 +1,7 @@
 import type { Cache, Caches } from '../caches.ts';
 import { locate } from '../exchange/scanning/json-scan.ts';
 import { type ListingRequest, wholeList } from './list-tools.ts';
+import { LISTS, type ListOf } from './list-of.ts';
 import { SingleFlight } from './single-flight.ts';
 
 /** Also where lists are not cached for clients: every call would wait for one. */
@@ -26,6 +27,7 @@ export interface Listed {
 export class ToolInventory {
   readonly #ttlMs: number;
   readonly #kept: Cache<Listed>;
+  #epoch = 0;
   readonly #asking = new SingleFlight<Listed>();
 
   /** @param ttlMs how long a list counts, unless its upstream says that it does so for less */
@@ -35,20 +37,32 @@ export class ToolInventory {
   }
 
   /** Undefined where the upstream has to be asked. */
-  known(request: ListingRequest): Listed | undefined {
-    const listed = this.#kept.get(keyOf(request));
+  known(request: ListingRequest, of: ListOf = LISTS.tools): Listed | undefined {
+    const listed = this.#kept.get(this.#keyOf(request, of));
     return listed !== undefined && Date.now() < listed.until ? listed : undefined;
   }
 
   /** Asks the upstream. Throws as `wholeList` does. */
-  ask(request: ListingRequest, signal: AbortSignal): Promise<Listed> {
-    const key = keyOf(request);
-    return this.#asking.of(key, signal, async (shared) => this.#keep(key, await wholeList(request, shared)));
+  ask(request: ListingRequest, signal: AbortSignal, of: ListOf = LISTS.tools): Promise<Listed> {
+    const key = this.#keyOf(request, of);
+    return this.#asking.of(key, signal, async (shared) =>
+      this.#keep(key, await wholeList(request, shared, undefined, of)),
+    );
   }
 
   /** A client was given this list of all tools, by the upstream. */
   saw(request: ListingRequest, result: string): void {
-    this.#keep(keyOf(request), result);
+    this.#keep(this.#keyOf(request, LISTS.tools), result);
+  }
+
+  /** The upstream has other lists now. */
+  forget(): void {
+    this.#epoch += 1;
+  }
+
+  /** A server may list other tools in its sessions than without. */
+  #keyOf({ clientKey, inSession }: ListingRequest, { method }: ListOf): string {
+    return [this.#epoch, method, inSession === undefined ? '' : 'session', clientKey].join('\n');
   }
 
   #keep(key: string, result: string): Listed {
@@ -64,9 +78,4 @@ function hintIn(result: string): number {
   const span = locate(result, ['ttlMs']);
   const ttlMs = span === undefined ? NaN : Number(result.slice(span.start, span.end));
   return ttlMs >= 0 ? ttlMs : Infinity;
-}
-
-/** A server may list other tools in its sessions than without. */
-function keyOf({ clientKey, inSession }: ListingRequest): string {
-  return inSession === undefined ? clientKey : `session\n${clientKey}`;
 }

@@ -12,6 +12,8 @@ import { joinedPages, listIn, shownList } from '../catalog/tool-view.ts';
 import { type HiddenUi, NOTHING_HIDDEN } from '../catalog/ui-resources.ts';
 import { AdapterError } from '../errors.ts';
 import { elements, locate, type Span, splice } from '../exchange/scanning/json-scan.ts';
+import { lockedError } from '../lock/locked-error.ts';
+import type { ServerToolLock } from '../lock/server-tool-lock.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { AccessViews } from './access-views.ts';
@@ -20,6 +22,7 @@ import { hasMore, NoToolsError, wholeList } from './list-tools.ts';
 import { firstPage } from './first-page.ts';
 import { listingLimit } from './listing-limit.ts';
 import { seenBy } from '../sessions/seen-by.ts';
+import { allowedTools, markedTools } from './locked-tools.ts';
 import { SessionDrifts } from './session-drifts.ts';
 import { SingleFlight } from './single-flight.ts';
 import { ownTurn } from '../../lib/stream/own-turn.ts';
@@ -35,6 +38,8 @@ const MAX_TOLD = 10_000;
 const MAX_PAGES = 1_000;
 /** An upstream that changes its tools all the time does not write the log. */
 const TELL_EVERY_MS = 60_000;
+/** A lock asks once for many calls, also where lists are not cached for clients. */
+const LEAST_LOCKED_MS = 1_000;
 const NO_TOOLS = '[]';
 
 /** Which page of a list: that of an answer which is taken up again is unknown. */
@@ -61,6 +66,8 @@ export interface VisibleCatalogOptions {
   readonly catalog: Catalog;
   readonly caches: Caches;
   readonly pinning: ToolDefinitionPinning;
+  /** Undefined where nothing is locked. */
+  readonly lock?: ServerToolLock | undefined;
   /** `tool_metadata_sanitization.mode` is `block`. */
   readonly blocks: boolean;
   /** How long what the upstream lists counts as its tools, in milliseconds. */
@@ -83,6 +90,7 @@ export type DriftOutcome = 'warn' | 'block_baseline_subset' | 'block_error' | 'b
 export class VisibleCatalog {
   readonly catalog: Catalog;
   readonly #pinning: ToolDefinitionPinning;
+  readonly #lock: ServerToolLock | undefined;
   readonly #blocks: boolean;
   readonly #ttlMs: number;
   readonly #onDrift: VisibleCatalogOptions['onDrift'];
@@ -96,7 +104,8 @@ export class VisibleCatalog {
   /** Which list a client in a session was shown a moment ago. */
   readonly #recent = new LRUCache<string, string>({ max: MAX_RECENT, ttl: 1 });
   /** The keys of prepared lists. */
-  readonly #inventory = new WeakMap<Listed, string>();
+  readonly #inventory = new WeakMap<Listed, { readonly key: string; readonly revision: number | undefined }>();
+  #forgotten = 0;
   /** By the result (JSON text). */
   readonly #pages = new LRUCache<string, ReadPage>({ max: MAX_PAGES });
   readonly #asking = new SingleFlight<string>();
@@ -106,6 +115,7 @@ export class VisibleCatalog {
   constructor(options: VisibleCatalogOptions) {
     this.catalog = options.catalog;
     this.#pinning = options.pinning;
+    this.#lock = options.lock;
     this.#blocks = options.blocks;
     this.#ttlMs = options.ttlMs;
     this.#onDrift = options.onDrift;
@@ -117,9 +127,19 @@ export class VisibleCatalog {
     this.#views = new NormalisedLists({ catalog, isPinned: pinning.mode !== 'off', caches, onCleaned, onTools });
   }
 
+  /** What was worked out, or kept, in another one says nothing any more; '' where no lock wants to know. */
+  get epoch(): string {
+    return this.#lock === undefined ? '' : `${this.#lock.revision}.${this.#forgotten}`;
+  }
+
+  /** The upstream has other tools now, whoever was told. */
+  forget(): void {
+    this.#forgotten += 1;
+  }
+
   /** Whether any list of tools looks, or may look, other than the upstream's. */
   get any(): boolean {
-    return this.catalog.any || this.#pinning.mode !== 'off';
+    return this.catalog.any || this.#pinning.mode !== 'off' || this.#lock !== undefined;
   }
 
   /** Whether somebody wants to know the names in lists that pass as they are. */
@@ -129,7 +149,7 @@ export class VisibleCatalog {
 
   /** A list passes as it is: a tools/list result (JSON text). */
   passed(result: string): void {
-    if (this.#pages.has(hash('sha256', result, 'base64'))) return;
+    if (this.#pages.has(`\n${hash('sha256', result, 'base64')}`)) return;
     const { span } = this.#pageOf(result);
     if (span !== undefined) this.#onTools?.(namesIn(result, span), result);
   }
@@ -142,12 +162,19 @@ export class VisibleCatalog {
   /** Whether clients may have to do without tools that the upstream has. */
   get hidesTools(): boolean {
     const { disabled, clean, own, instead } = this.catalog;
-    return disabled.any || clean !== undefined || own.length > 0 || instead !== undefined || this.isStrict;
+    return (
+      disabled.any || clean !== undefined || own.length > 0 || instead !== undefined || this.isStrict || this.#locks
+    );
   }
 
   /** Whether a call has to be checked at all. */
   get checksCalls(): boolean {
-    return this.isStrict || this.#blocks;
+    return this.isStrict || this.#blocks || this.#locks;
+  }
+
+  /** Whether a lock hides what differs from it. */
+  get #locks(): boolean {
+    return this.#lock?.enforces === true;
   }
 
   /**
@@ -171,10 +198,12 @@ export class VisibleCatalog {
     const text = isPart ? await wholeList(source.request(record), signal, result) : result;
     const list = isPart ? await this.#listed(text) : await this.#prepared(first, span, text);
     if (isPart || (page === 'first' && !first.hasMore)) this.#saw(source, record, list, text);
-    const { shown } = await this.#forSession(source, record, list, isWhole, signal);
+    const { shown: all } = await this.#forSession(source, record, list, isWhole, signal);
+    const shown = await this.#lockedPage(source, record, page, list, all);
     await ownTurn(result.length);
     // The pages stay the upstream's, with its cursors.
-    const view = isPart ? firstPage(list.view, result.slice(span.start, span.end)) : list.view;
+    const ownPage = result.slice(span.start, span.end);
+    const view = isPart ? firstPage(list.view, list.locked?.page(ownPage) ?? ownPage) : list.view;
     const { instead } = this.catalog;
     const own = page === 'later' ? [] : this.listedOwn(source);
     const out = shownList(view, shown.slice(0, view.tools.length), own, instead !== undefined);
@@ -218,7 +247,7 @@ export class VisibleCatalog {
   ): Promise<Map<string | undefined, AdapterError>> {
     const refused = new Map<string | undefined, AdapterError>();
     const isPinned = this.#isPinned(record);
-    if (!isPinned && !this.#blocks) return refused;
+    if (!isPinned && !this.#blocks && !this.#locks) return refused;
     const asked: string[] = [];
     for (const name of names) {
       // Other parsers might find one.
@@ -229,7 +258,11 @@ export class VisibleCatalog {
     using limit = listingLimit(source.signal, longest(asked.map((name) => source.timeoutOf(name))));
     const { signal } = limit;
     const list = await this.#current(source, record, signal);
-    for (const name of asked) if (list.view.blocked.has(name)) refused.set(name, unknownTool(name));
+    for (const name of asked) {
+      const refusal = list.locked?.refusal(name);
+      if (refusal !== undefined) refused.set(name, lockedError('tool', name, refusal));
+      else if (list.view.blocked.has(name)) refused.set(name, unknownTool(name));
+    }
     if (!isPinned) return refused;
     const pinned = await this.#pinned(source, record, list, false, signal);
     const { drift } =
@@ -270,7 +303,7 @@ export class VisibleCatalog {
 
   /** Upstreams say the same again and again: that is quicker to see than to read. */
   #pageOf(result: string): ReadPage {
-    const key = hash('sha256', result, 'base64');
+    const key = `${this.#lock?.revision ?? ''}\n${hash('sha256', result, 'base64')}`;
     let page = this.#pages.get(key);
     if (page === undefined) {
       page = { span: listIn(result), hasMore: hasMore(result), list: '' };
@@ -281,16 +314,35 @@ export class VisibleCatalog {
 
   async #prepared(page: ReadPage, span: Span, result: string): Promise<NormalisedList> {
     const known = this.#views.known(page.list);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if (known.locked !== undefined && !page.hasMore) this.#lock?.saw('tools', known.locked);
+      return known;
+    }
     await ownTurn(result.length);
-    const list = await this.#views.of(result.slice(span.start, span.end));
+    const text = result.slice(span.start, span.end);
+    const list = await this.#views.of(text, await this.#lock?.list('tools', text, !page.hasMore));
     page.list = list.key;
     return list;
   }
 
+  /** Definitions of a page as a lock has them. */
+  async #lockedPage(
+    source: ToolSource,
+    record: SessionRecord,
+    page: Page,
+    list: NormalisedList,
+    shown: readonly (string | undefined)[],
+  ): Promise<readonly (string | undefined)[]> {
+    if (list.locked === undefined || !this.#locks) return markedTools(list, shown);
+    if (page === 'first') return shown;
+    // Of one page nobody can say whether a name stands on another one too.
+    using limit = listingLimit(source.signal, REQUEST_TIMEOUT_MS);
+    return allowedTools(list, shown, await this.#current(source, record, limit.signal));
+  }
+
   /** Whether a list must be known as a whole: pins tell what is missing, and code mode what there is. */
   get #needsWhole(): boolean {
-    return this.catalog.instead !== undefined || this.#pins;
+    return this.catalog.instead !== undefined || this.#pins || this.#lock !== undefined;
   }
 
   get #pins(): boolean {
@@ -402,19 +454,19 @@ export class VisibleCatalog {
     const request = source.request(record);
     request.inventory.saw(request, result);
     if (this.isStrict || this.#ttlMs === 0 || isWorkspace(record)) return;
-    this.#recent.set(sessionKey(source, record), list.key, { ttl: this.#ttlMs });
+    this.#recent.set(this.#sessionKey(source, record), list.key, { ttl: this.#ttlMs });
   }
 
   /** The upstream's tools now; where nothing is at stake, as they were a moment ago. */
   async #current(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<NormalisedList> {
-    const ttl = this.isStrict ? 0 : this.#ttlMs;
+    const ttl = this.isStrict ? 0 : Math.max(this.#ttlMs, this.#locks ? LEAST_LOCKED_MS : 0);
     if (ttl === 0) return this.#listed(await askList(source, record, signal));
     if (isWorkspace(record)) {
       const request = source.request(record);
       const { inventory } = request;
       return this.#inventoried(inventory.known(request) ?? (await inventory.ask(request, signal)));
     }
-    const key = sessionKey(source, record);
+    const key = this.#sessionKey(source, record);
     const known = this.#recent.get(key);
     const list = known === undefined ? undefined : this.#views.known(known);
     if (list !== undefined) return list;
@@ -425,11 +477,12 @@ export class VisibleCatalog {
   }
 
   async #inventoried(listed: Listed): Promise<NormalisedList> {
-    const key = this.#inventory.get(listed);
-    const known = key === undefined ? undefined : this.#views.known(key);
+    const revision = this.#lock?.revision;
+    const prepared = this.#inventory.get(listed);
+    const known = prepared?.revision === revision ? this.#views.known(prepared?.key ?? '') : undefined;
     if (known !== undefined) return known;
     const list = await this.#listed(listed.result);
-    this.#inventory.set(listed, list.key);
+    this.#inventory.set(listed, { key: list.key, revision });
     return list;
   }
 
@@ -438,6 +491,10 @@ export class VisibleCatalog {
     const page = this.#pageOf(result);
     if (page.span === undefined) throw noList();
     return this.#prepared(page, page.span, result);
+  }
+
+  #sessionKey({ clientKey }: ToolSource, { sessionId, generation, listsGeneration }: SessionRecord): string {
+    return [sessionId, generation, listsGeneration, clientKey, this.epoch].join('\n');
   }
 
   #tell({ clientKey }: ToolSource, record: SessionRecord, list: NormalisedList, drift: Drift): void {
@@ -450,10 +507,6 @@ export class VisibleCatalog {
     this.#told.set(who, { list: list.baseline.fingerprint, at: now });
     this.#onDrift?.(sessionId, previewOf(drift));
   }
-}
-
-function sessionKey({ clientKey }: ToolSource, { sessionId, generation, listsGeneration }: SessionRecord): string {
-  return [sessionId, generation, listsGeneration, clientKey].join('\n');
 }
 
 const noList = (): AdapterError =>

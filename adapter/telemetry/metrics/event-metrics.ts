@@ -37,6 +37,7 @@ export class EventMetrics {
       artifactFailures: aggregation.counter(ADAPTER_METRICS.artifactFailures),
       spilled: aggregation.counter(ADAPTER_METRICS.resultsSpilled),
       fileRules: aggregation.counter(ADAPTER_METRICS.fileRules),
+      lockDrifts: aggregation.counter(ADAPTER_METRICS.lockDrifts),
       filesRemoved: aggregation.counter(ADAPTER_METRICS.filesRemoved),
       wiring: aggregation.counter(ADAPTER_METRICS.wiringRuns),
       cleanups: aggregation.counter(ADAPTER_METRICS.cleanupCycles),
@@ -103,6 +104,10 @@ export class EventMetrics {
 
   fileRule({ serverId, reason }: Observed<'fileRule'>): void {
     this.#instruments.fileRules.add(1, { server_id: this.#server(serverId), reason });
+  }
+
+  lockDrift({ serverId }: Observed<'lockDrift'>): void {
+    this.#instruments.lockDrifts.add(1, { server_id: this.#server(serverId) });
   }
 
   filesRemoved({ kind, reason, files }: Observed<'filesRemoved'>): void {

@@ -354,6 +354,15 @@ export const ADAPTER_METRICS = {
       'file that a tool has named, each time).',
     attributes: ['server_id', 'reason'],
   },
+  lockDrifts: {
+    name: 'adapter_tool_lock_drift_total',
+    instrument: 'counter',
+    unit: '{difference}',
+    description:
+      'Times that what a server lists differed from the tool lock in another way than before; what differs stands in the log ' +
+      'and in /healthz.',
+    attributes: ['server_id'],
+  },
   filesRemoved: {
     name: 'adapter_files_removed_total',
     instrument: 'counter',

@@ -38,6 +38,7 @@ export class QueuedTelemetry implements Telemetry {
   readonly artifactFailed;
   readonly spilled;
   readonly fileRule;
+  readonly lockDrift;
   readonly filesRemoved;
   readonly wiring;
   readonly cleanup;
@@ -76,6 +77,7 @@ export class QueuedTelemetry implements Telemetry {
     this.artifactFailed = this.#queued(events.artifactFailed.bind(events));
     this.spilled = this.#queued(events.spilled.bind(events));
     this.fileRule = this.#queued(events.fileRule.bind(events));
+    this.lockDrift = this.#queued(events.lockDrift.bind(events));
     this.filesRemoved = this.#queued(events.filesRemoved.bind(events));
     this.wiring = this.#queued(events.wiring.bind(events));
     this.cleanup = this.#queued(events.cleanup.bind(events));

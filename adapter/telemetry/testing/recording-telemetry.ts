@@ -23,6 +23,7 @@ export class RecordingTelemetry implements Telemetry {
   readonly artifactFailed = this.#keeps('artifactFailed');
   readonly spilled = this.#keeps('spilled');
   readonly fileRule = this.#keeps('fileRule');
+  readonly lockDrift = this.#keeps('lockDrift');
   readonly filesRemoved = this.#keeps('filesRemoved');
   readonly wiring = this.#keeps('wiring');
   readonly cleanup = this.#keeps('cleanup');

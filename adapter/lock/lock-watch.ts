@@ -1,0 +1,122 @@
+import type { LockKind } from '../../crds/config/lock-file/lock-document.ts';
+import { withEscapes } from '../catalog/visible-text.ts';
+import type { ComparedInstructions, ComparedList } from './compare.ts';
+
+/** Names of each sort that the health object has. */
+const MOST_NAMES = 20;
+const MAX_NAME_CHARS = 128;
+const MAX_FIELDS = 12;
+/** An upstream that changes its tools all the time does not write the log. */
+const TELL_EVERY_MS = 60_000;
+
+type Kind = LockKind | 'instructions';
+
+/** How what a server lists differs from the lock. Names are the upstream's words, shortened. */
+export interface LockReport {
+  readonly drift: readonly { readonly kind: Kind; readonly name: string; readonly fields: readonly string[] }[];
+  /** What the lock does not name. */
+  readonly new: readonly { readonly kind: Kind; readonly name: string }[];
+  /** What the lock names and the server does not list. */
+  readonly removed: readonly { readonly kind: Kind; readonly name: string }[];
+  /** How many more of each there are. */
+  readonly more: { readonly drift: number; readonly new: number; readonly removed: number };
+  /** Milliseconds since 1970; null before anything was compared. */
+  readonly compared_at: number | null;
+}
+
+export interface LockWatchOptions {
+  /** A difference that was not there before: how many definitions differ in what way. */
+  readonly onDrift: (report: LockReport) => void;
+  readonly now?: () => number;
+}
+
+/** What of one server differs from the lock, as it was compared last; told once for each difference. */
+export class LockWatch {
+  readonly #onDrift: LockWatchOptions['onDrift'];
+  readonly #now: () => number;
+  readonly #lists = new Map<LockKind, ComparedList>();
+  #instructions: ComparedInstructions | undefined;
+  #comparedAt: number | null = null;
+  #told = '';
+  #toldAt = -Infinity;
+  #report: LockReport | undefined;
+
+  constructor({ onDrift, now = Date.now }: LockWatchOptions) {
+    this.#onDrift = onDrift;
+    this.#now = now;
+  }
+
+  compared(kind: LockKind, list: ComparedList): void {
+    this.#comparedAt = this.#now();
+    if (this.#lists.get(kind) === list) return;
+    this.#lists.set(kind, list);
+    this.#changed();
+  }
+
+  greeted(instructions: ComparedInstructions): void {
+    this.#comparedAt = this.#now();
+    if (this.#instructions === instructions) return;
+    this.#instructions = instructions;
+    this.#changed();
+  }
+
+  /** Another lock is in force: nothing was compared with it yet. */
+  reset(): void {
+    this.#lists.clear();
+    this.#instructions = undefined;
+    this.#comparedAt = null;
+    this.#report = undefined;
+  }
+
+  get report(): LockReport {
+    this.#report ??= reportOf(this.#lists, this.#instructions);
+    return { ...this.#report, compared_at: this.#comparedAt };
+  }
+
+  #changed(): void {
+    this.#report = undefined;
+    const { report } = this;
+    const { drift, new: added, removed, more } = report;
+    const text = JSON.stringify([drift, added, removed, more]);
+    const now = this.#now();
+    if (text === this.#told || (drift.length + added.length + removed.length > 0 && now < this.#toldAt + TELL_EVERY_MS))
+      return;
+    this.#told = text;
+    if (drift.length + added.length + removed.length === 0) return;
+    this.#toldAt = now;
+    this.#onDrift(report);
+  }
+}
+
+function reportOf(
+  lists: ReadonlyMap<LockKind, ComparedList>,
+  instructions: ComparedInstructions | undefined,
+): LockReport {
+  const drift: { kind: Kind; name: string; fields: readonly string[] }[] = [];
+  const added: { kind: Kind; name: string }[] = [];
+  const removed: { kind: Kind; name: string }[] = [];
+  for (const [kind, list] of lists) {
+    for (const { name, state, fields } of list.entries) {
+      if (state === 'drift') drift.push({ kind, name: shown(name), fields: fields.slice(0, MAX_FIELDS) });
+      if (state === 'new') added.push({ kind, name: shown(name) });
+    }
+    for (const name of list.removed) removed.push({ kind, name: shown(name) });
+  }
+  const ofServer = { kind: 'instructions', name: '' } as const;
+  if (instructions === 'drift') drift.push({ ...ofServer, fields: ['instructions'] });
+  if (instructions === 'new') added.push(ofServer);
+  if (instructions === 'removed') removed.push(ofServer);
+  return {
+    drift: drift.slice(0, MOST_NAMES),
+    new: added.slice(0, MOST_NAMES),
+    removed: removed.slice(0, MOST_NAMES),
+    more: {
+      drift: Math.max(0, drift.length - MOST_NAMES),
+      new: Math.max(0, added.length - MOST_NAMES),
+      removed: Math.max(0, removed.length - MOST_NAMES),
+    },
+    compared_at: null,
+  };
+}
+
+const shown = (name: string): string => withEscapes(name.slice(0, MAX_NAME_CHARS));
