@@ -3,11 +3,10 @@ import { effectiveServer } from '../crds/config/adapter-file/effective-server.ts
 import { AccessRules } from './access/access-rules.ts';
 import { asTable, explained } from './access/explained.ts';
 import { withEscapes } from './catalog/visible-text.ts';
-import { elements, locate } from './exchange/scanning/json-scan.ts';
 import { ANYBODY, type Identity } from './identity/identity.ts';
 import type { AskedCaller } from './options.ts';
 import { passingMounts, type PassingMountsOptions } from './passing-mounts.ts';
-import { toolListOf } from './tool-list-of.ts';
+import { toolListOf, toolNamesIn } from './tool-list-of.ts';
 
 export interface ExplainAccessOptions extends PassingMountsOptions {
   readonly config: AdapterConfig;
@@ -30,7 +29,7 @@ export async function explainAccess({ caller, config, ...options }: ExplainAcces
     mounts.map(async (mount, i) => {
       const access = servers[i]?.access ?? null;
       const listed = await toolListOf(mount)
-        .then(namesIn)
+        .then(toolNamesIn)
         .catch((error: unknown) => (error as Error).message);
       await mount.upstream.close();
       const rows = explained({
@@ -54,11 +53,4 @@ export async function explainAccess({ caller, config, ...options }: ExplainAcces
 function identityOf({ principal, claims, scopes }: AskedCaller): Identity {
   const hasScopes = !principal.startsWith('token:');
   return { ...ANYBODY, name: principal, scopes: new Set(scopes), hasScopes, claims };
-}
-
-function namesIn(result: string): string[] {
-  return Array.from(elements(result, locate(result, ['tools'])?.start), ({ start, end }) => {
-    const { name } = JSON.parse(result.slice(start, end)) as { readonly name?: unknown };
-    return typeof name === 'string' ? name : '';
-  });
 }

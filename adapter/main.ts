@@ -50,7 +50,8 @@ async function main(): Promise<number> {
     const { text, warnings, isFit } = checkedConfig(config, options, process.env);
     for (const warning of warnings) process.stderr.write(`${options.config}: warning: ${warning}\n`);
     process.stdout.write(text);
-    return isFit ? 0 : 1;
+    const code = options.connect ? await connect(loaded, options) : 0;
+    return isFit ? code : 1;
   }
   if (options.caller !== undefined) return explain(loaded, options.caller);
   return run(loaded, options);
@@ -66,6 +67,21 @@ async function suggest(args: readonly string[]): Promise<number> {
   process.stdout.write(stdout);
   process.stderr.write(stderr);
   return exitCode;
+}
+
+async function connect({ config, places }: Loaded, options: import('./options.ts').Options): Promise<number> {
+  const { connectCommand } = await import('./connect-command.ts');
+  const { createLogger } = await import('./telemetry/logs/logger.ts');
+  const { redactionOf } = await import('../crds/config/adapter-file/redact-config.ts');
+  const redaction = redactionOf(config, process.env, places);
+  const logger = createLogger('error', redaction, process.stderr);
+  const found = await connectCommand(config, { redaction, logger, env: process.env, version });
+  const output = options.print ? process.stderr : process.stdout;
+  for (const line of found.lines) output.write(`${line}\n`);
+  for (const warning of found.warnings) process.stderr.write(`${options.config}: warning: ${warning}\n`);
+  for (const problem of found.problems) process.stderr.write(`${options.config}: ${problem}\n`);
+  if (found.problems.length > 0 || (options.strict && found.warnings.length > 0)) return 1;
+  return found.allAnswered ? 0 : 3;
 }
 
 async function explain({ config, places }: Loaded, caller: import('./options.ts').AskedCaller): Promise<number> {

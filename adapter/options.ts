@@ -19,6 +19,8 @@ export interface Options {
   readonly config: string;
   /** The effective configuration is wanted. */
   readonly print: boolean;
+  /** The servers are to be asked for their tools. */
+  readonly connect: boolean;
   readonly host: string | undefined;
   readonly port: number | undefined;
   /** Folder of files whose change is shown in the health object. */
@@ -39,6 +41,10 @@ Options:
   --check-config     check the file and exit (0 valid, 1 not)
   --print            with --check-config: print the effective configuration, defaults included and secrets left out
   --strict           with --check-config: exit with 1 also for what the adapter only warns of
+  --connect          with --check-config: ask each server for its tools, for up to 10 seconds, and compare them with the
+                     file; the credentials of the file are sent, no tool is called. Exit with 1 where entries of adapters
+                     name tools or arguments that their server does not have, else with 3 where a server did not say
+                     which tools it has. With --print, what is found goes to the standard error
   --explain-access   print what a caller may do at each server, tool by tool with the rule that decided, and exit (0; 1
                      where an upstream does not say which tools it has); with:
     --principal NAME     user:SUBJECT, client:ID or token:NAME
@@ -75,6 +81,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
         'check-config': { type: 'boolean' },
         strict: { type: 'boolean' },
         print: { type: 'boolean' },
+        connect: { type: 'boolean' },
         'explain-access': { type: 'boolean' },
         principal: { type: 'string' },
         scopes: { type: 'string' },
@@ -112,7 +119,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
   if (action === 'run' && (principal ?? scopes ?? claims) !== undefined) {
     throw new UsageError('--principal, --scopes and --claims go with --explain-access only');
   }
-  for (const name of ['strict', 'print'] as const) {
+  for (const name of ['strict', 'print', 'connect'] as const) {
     if (values[name] && !values['check-config']) throw new UsageError(`--${name} goes with --check-config only`);
   }
   return {
@@ -120,6 +127,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
     caller: action === 'explain-access' ? askedCaller(principal, scopes, claims) : undefined,
     strict: values.strict ?? false,
     print: values.print ?? false,
+    connect: values.connect ?? false,
     config: values.config ?? (env['MCP_ADAPTER_CONFIG'] || DEFAULT_CONFIG),
     host: values.host,
     port,

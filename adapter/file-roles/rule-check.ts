@@ -17,10 +17,11 @@ const MOST = 50;
 /**
  * The entries whose tools a server does not list, and the arguments that their tools do not have.
  * @param list JSON text of a tools/list result without pages
+ * @param most how many are told
  */
-export function unmatchedRules(entries: readonly AdapterEntry[], list: string): UnmatchedRule[] {
+export function unmatchedRules(entries: readonly AdapterEntry[], list: string, most = MOST): UnmatchedRule[] {
   const schemas = schemasIn(list);
-  return entries.flatMap((entry, index) => [...unmatched(entry, index, schemas)]).slice(0, MOST);
+  return entries.flatMap((entry, index) => [...unmatched(entry, index, schemas)]).slice(0, most);
 }
 
 function* unmatched(
@@ -29,10 +30,9 @@ function* unmatched(
   schemas: ReadonlyMap<string, string>,
 ): Generator<UnmatchedRule> {
   const at = `adapters[${index}]`;
-  const fits = entry.type === 'files' ? glob : (name: string) => (tool: string) => tool === name;
   const tools = new Set<string>();
   for (const name of entry.tools) {
-    const matches = [...schemas.keys()].filter(fits(name));
+    const matches = [...schemas.keys()].filter(toolFits(entry, name));
     if (matches.length === 0) {
       yield { entry: index, reason: 'no_tool', message: `${at}: the server has no tool ${JSON.stringify(name)}` };
     }
@@ -53,7 +53,11 @@ function* unmatched(
   }
 }
 
-function argumentsOf(entry: AdapterEntry): readonly string[] {
+/** Whether a tool is meant by a name in `tools` of this entry. */
+export const toolFits = ({ type }: AdapterEntry, name: string): ((tool: string) => boolean) =>
+  type === 'files' ? glob(name) : (tool) => tool === name;
+
+export function argumentsOf(entry: AdapterEntry): readonly string[] {
   if (entry.type === 'files') return Object.keys(entry.arguments);
   const argument = entry.type === 'upload_consumer' ? entry.file_path_argument : entry.output_path_argument;
   return argument === null ? [] : [argument];

@@ -96,6 +96,9 @@ export function createMount(options: MountOptions): Mount {
     ? new ObservedUpstream(upstream, (call) => telemetry.upstreamCall({ serverId: server.id, ...call }))
     : upstream;
   const headers = new HeaderForwarding({ staticHeaders, passthrough, userAgent: `mcp-adapter/${options.version}` });
+  const refusal = relaysChallenges
+    ? undefined
+    : (status: number, body: string) => options.redact(upstreamRefusal(status, body, sent, options.redact));
   const policy = server.upstream_ping;
   const breaker = new CircuitBreaker({
     failureThreshold: policy.failure_threshold,
@@ -112,7 +115,7 @@ export function createMount(options: MountOptions): Mount {
         headers: headers.base('POST', undefined),
         serverId: server.id,
         clientVersion: options.version,
-        refusal: relaysChallenges ? undefined : (status, body) => options.redact(upstreamRefusal(status, body, sent)),
+        refusal,
         onResult: ({ ok, error, seconds, stateBefore, wasReached }) => {
           telemetry.ping({ serverId: server.id, ok, seconds, stateBefore });
           if (!wasReached) telemetry.wiring({ serverId: server.id, result: ok ? 'ready' : 'retry' });
@@ -130,6 +133,7 @@ export function createMount(options: MountOptions): Mount {
     breaker,
     callLimits,
     ping,
+    refusal,
     revisions: new RevisionProbe(own, timerMs(policy.timeout_seconds)),
     lists: new ListCache(options.listTtlMs, caches),
     inventory: new ToolInventory(options.listTtlMs, caches),

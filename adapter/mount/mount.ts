@@ -33,6 +33,8 @@ export interface Mount {
   readonly callLimits: CallLimits | undefined;
   /** Undefined when `upstream_ping.enabled` is false; then the breaker stays closed. */
   readonly ping: PingLoop | undefined;
+  /** Why the upstream refuses the adapter (401, 403), by status and body; undefined where clients bring the credentials. */
+  readonly refusal: ((status: number, body: string) => string) | undefined;
   readonly revisions: RevisionProbe;
   readonly lists: ListCache;
   /** The upstream's tools, as the adapter and its clients have seen them listed. */

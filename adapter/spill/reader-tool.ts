@@ -51,9 +51,11 @@ const Arguments = z.strictObject({
 });
 type Arguments = z.output<typeof Arguments>;
 
+export const readerToolName = (serverId: string): string => `${toolPrefix(serverId)}_read_artifact`;
+
 /** `{prefix}_read_artifact`: models can call tools, and few hosts let them read resources. */
 export function readerTool(options: ReaderToolOptions): OwnTool & { readonly step: ToolStep } {
-  const name = `${toolPrefix(options.serverId)}_read_artifact`;
+  const name = readerToolName(options.serverId);
   return {
     name,
     definition: JSON.stringify(definitionOf(name, options.uriScheme)),

@@ -12,36 +12,47 @@ export interface ToolArgument {
 /** An input schema may be anything that a server sends: it is read to this depth, and so many arguments of it. */
 const MAX_DEPTH = 6;
 const MAX_ARGUMENTS = 200;
+/** Schemas that are looked at for it: definitions that name each other have no end. */
+const MAX_SCHEMAS = 1_000;
 
 type Schema = Readonly<Record<string, unknown>>;
 
 /** All arguments of a tool that are texts or lists of texts, those in objects and in lists of objects too. */
 export function toolArguments(inputSchema: unknown): ToolArgument[] {
   const root = asSchema(inputSchema);
-  const found: ToolArgument[] = [];
-  collect(root, root, '', 0, found);
-  return found;
+  const search = { root, found: [], schemas: 0 };
+  collect(search, root, '', 0);
+  return search.found;
+}
+
+interface Search {
+  readonly root: Schema;
+  readonly found: ToolArgument[];
+  /** Looked at so far. */
+  schemas: number;
 }
 
 /** Names of all arguments, of whatever type. */
 export const argumentNames = (inputSchema: unknown): string[] =>
   Object.keys(asSchema(asSchema(inputSchema)['properties'])).slice(0, MAX_ARGUMENTS);
 
-function collect(root: Schema, schema: Schema, prefix: string, depth: number, found: ToolArgument[]): void {
+function collect(search: Search, schema: Schema, prefix: string, depth: number): void {
   if (depth >= MAX_DEPTH) return;
+  const { root, found } = search;
   const required = Array.isArray(schema['required']) ? schema['required'] : [];
   for (const [key, value] of Object.entries(asSchema(schema['properties']))) {
-    if (found.length >= MAX_ARGUMENTS) return;
+    if (found.length >= MAX_ARGUMENTS || search.schemas >= MAX_SCHEMAS) return;
     // The configuration splits paths at dots and brackets, so such a key cannot be named there.
     if (/[.[\]]/.test(key) || key.trim() === '') continue;
     const written = asSchema(value);
     const description = typeof written['description'] === 'string' ? written['description'] : '';
     const isRequired = required.includes(key);
     for (const one of variants(root, written)) {
+      if (++search.schemas >= MAX_SCHEMAS) return;
       const path = prefix + key;
-      if (one['type'] === 'object') collect(root, one, `${path}.`, depth + 1, found);
+      if (one['type'] === 'object') collect(search, one, `${path}.`, depth + 1);
       const items = one['type'] === 'array' ? variants(root, asSchema(one['items'])) : [];
-      for (const item of items) if (item['type'] === 'object') collect(root, item, `${path}[].`, depth + 1, found);
+      for (const item of items) if (item['type'] === 'object') collect(search, item, `${path}[].`, depth + 1);
       const isList = items.some(isText);
       if ((isText(one) || isList) && !found.some((earlier) => earlier.path === path)) {
         found.push({ path, key, description, isRequired, isList });

@@ -41,9 +41,11 @@ export function toolPrefix(serverId: string): string {
 }
 
 /** `{prefix}_get_upload_url` (specification, section 4). */
+export const uploadUrlToolName = (serverId: string): string => `${toolPrefix(serverId)}_get_upload_url`;
+
 export function uploadUrlTool(options: UploadUrlToolOptions): UploadUrlTool {
   const { serverId, urls, authEnabled } = options;
-  const name = `${toolPrefix(serverId)}_get_upload_url`;
+  const name = uploadUrlToolName(serverId);
   const permission = ({ record }: ToolCall) => ({
     serverId,
     sessionId: record.sessionId,

@@ -1,3 +1,5 @@
+import type { Redact } from '../../lib/redaction/redact.ts';
+
 /** What the adapter sends to a server that may be the reason of a refusal. */
 export interface SentTo {
   /** In `Host`. */
@@ -14,9 +16,10 @@ const TAG = /<[^<>]{0,500}>/g;
 /**
  * Why a server refuses the adapter (401, 403): what it does not like, its own words where it has some, what was sent, and what
  * to do. One line for a log, a health object, an error.
+ * @param redact for the server's words, which may repeat what was sent
  */
-export function upstreamRefusal(status: number, body: string, sent: SentTo): string {
-  const text = wordsOf(body);
+export function upstreamRefusal(status: number, body: string, sent: SentTo, redact: Redact): string {
+  const text = wordsOf(body, redact);
   const words = text === '' ? '' : `: "${text}"`;
   if (status === 403 && ABOUT_HOST.test(text)) {
     return (
@@ -32,9 +35,10 @@ export function upstreamRefusal(status: number, body: string, sent: SentTo): str
 }
 
 /** The message of a JSON-RPC or other JSON error, or the text of a page; on one line, and short. */
-function wordsOf(body: string): string {
+function wordsOf(body: string, redact: Redact): string {
   const text = messageIn(body.slice(0, 10_000)) ?? body.slice(0, 10_000).replaceAll(TAG, ' ');
-  const line = text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
+  // Before the cut, which must not leave half a secret.
+  const line = redact(text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim());
   return line.length > MAX_CHARS ? `${line.slice(0, MAX_CHARS)}…` : line;
 }
 
