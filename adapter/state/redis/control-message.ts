@@ -17,10 +17,13 @@ const schema = z.discriminatedUnion('type', [
     client: z.string(),
     isOpen: z.boolean(),
   }),
+  z.object({ type: z.literal('lists-changed'), ...session, sessionId: z.literal('') }),
   z.object({ type: z.literal('drop-get'), ...session, except: z.string() }),
   z.object({ type: z.literal('cancelled'), ...session, requestId: z.string() }),
   z.object({ type: z.literal('notify'), ...session, text: z.string() }),
 ]) satisfies z.ZodType<ControlMessage>;
+/** One that the schema lacks would reach no other replica. */
+true satisfies ControlMessage extends z.output<typeof schema> ? true : false;
 
 /** The message as other replicas get it. Throws when it is too large for them. */
 export function controlText(message: ControlMessage): string {

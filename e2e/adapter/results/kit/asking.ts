@@ -14,6 +14,8 @@ export interface Asking {
   call(place: Place, method: string, params: JsonObject): Promise<JsonObject>;
   raw(place: Place, method: string, params: JsonObject): Promise<string>;
   send(place: Place, method: string, params: JsonObject): Promise<Response>;
+  /** The stream on which the server says that its tools have changed. */
+  listen(place: Place): Promise<Response>;
 }
 
 export type Family = 'with a session' | 'without a session';
@@ -35,6 +37,7 @@ export async function asking(
       call: (at, method, params) => session.at(at).call(method, params),
       raw: async (at, method, params) => (await session.at(at).request(method, params)).text(),
       send: (at, method, params) => session.at(at).request(method, params),
+      listen: (at) => session.at(at).stream(),
     };
   }
   let id = 0;
@@ -61,5 +64,6 @@ export async function asking(
     },
     raw: async (at, method, params) => (await send(at, method, params)).text(),
     send,
+    listen: (at) => send(at, 'subscriptions/listen', { notifications: { toolsListChanged: true } }),
   };
 }
