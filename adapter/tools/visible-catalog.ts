@@ -169,7 +169,12 @@ export class VisibleCatalog {
 
   /** Whether a call has to be checked at all. */
   get checksCalls(): boolean {
-    return this.isStrict || this.#blocks || this.#locks;
+    return this.#checksLists || this.#locks;
+  }
+
+  /** Whether a call has to be checked for more than a lock. */
+  get #checksLists(): boolean {
+    return this.isStrict || this.#blocks;
   }
 
   /** Whether a lock hides what differs from it. */
@@ -236,7 +241,18 @@ export class VisibleCatalog {
 
   /** Throws for calls of tools that the session must not see: `unknown_tool`, `tool_definition_drift`. */
   async checkCalls(source: ToolSource, record: SessionRecord, names: readonly (string | undefined)[]): Promise<void> {
+    if (!this.#checksLists && this.#areAllowed(source, record, names)) return;
     for (const refusal of (await this.refusals(source, record, names)).values()) throw refusal;
+  }
+
+  /** Whether a lock alone has a say, and is known to allow these tools: most calls need no more. */
+  #areAllowed(source: ToolSource, record: SessionRecord, names: readonly (string | undefined)[]): boolean {
+    const known = isWorkspace(record) ? undefined : this.#recent.get(this.#sessionKey(source, record));
+    const locked = known === undefined ? undefined : this.#views.known(known)?.locked;
+    if (locked === undefined) return false;
+    return names.every(
+      (name) => name !== undefined && (locked.refusal(name) === undefined || isOwnTool(this.catalog, name)),
+    );
   }
 
   /** Why some of these tools must not be called, by their names. The upstream is asked for its tools once. */
