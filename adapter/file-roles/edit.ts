@@ -205,7 +205,10 @@ export class Edit {
   #next(before: FileRecord, content: Pick<FileRecord, 'sizeBytes' | 'sha256' | 'mimeType'>): FileRecord {
     const { version: _, contentId, older = [], ...file } = before;
     const replaced: OlderVersion = {
-      ...{ version: versionOf(before), contentId, sizeBytes: before.sizeBytes, sha256: before.sha256 },
+      version: versionOf(before),
+      contentId,
+      sizeBytes: before.sizeBytes,
+      sha256: before.sha256,
       ...(this.file.kind === 'upload' && { uploaded: true }),
     };
     return {

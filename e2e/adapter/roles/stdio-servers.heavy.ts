@@ -67,8 +67,11 @@ describe.skipIf(unavailable !== undefined).each([
 
   /** Writes one row of a workbook. */
   const row = (file: string, number: number, newSheet = false): JsonObject => ({
-    ...{ fileAbsolutePath: file, sheetName: 'Data', newSheet },
-    ...{ range: `A${number}:B${number}`, values: [[`row ${number}`, number]] },
+    fileAbsolutePath: file,
+    sheetName: 'Data',
+    newSheet,
+    range: `A${number}:B${number}`,
+    values: [[`row ${number}`, number]],
   });
 
   // This server changes workbooks only, it makes none.

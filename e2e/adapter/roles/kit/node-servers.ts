@@ -34,16 +34,16 @@ export const startPdfReader = (root: string): Promise<PublishedServer> =>
 export const startFilesystem = (root: string): Promise<PublishedServer> =>
   bridged('@modelcontextprotocol/server-filesystem/dist/index.js', [root], root);
 
+/** Chrome DevTools asks nobody else. */
+const PRIVATE = ['--no-usage-statistics', '--no-performance-crux'];
+
 /** `chrome-devtools-mcp` with a headless Chromium, which touches nothing outside of `root`. */
 export async function startChromeDevtools(root: string): Promise<PublishedServer> {
   const chromium = await findChromium();
   const browser = ['--no-sandbox', ...BROWSER_ARGS].map((arg) => `--chromeArg=${arg}`);
   return bridged(
     'chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js',
-    [
-      ...['--headless', '--isolated', '--executablePath', chromium, ...browser],
-      ...['--filesystemRoot', root, '--no-usage-statistics', '--no-performance-crux'],
-    ],
+    ['--headless', '--isolated', '--executablePath', chromium, ...browser, '--filesystemRoot', root, ...PRIVATE],
     root,
   );
 }
@@ -53,10 +53,8 @@ async function bridged(program: string, args: readonly string[], folder: string)
   const modules = join(await installed(), 'node_modules');
   const port = String(await freePort());
   const bridge = [join(modules, 'mcp-proxy/dist/bin/mcp-proxy.mjs'), '--server', 'stream'];
-  const command = [process.execPath, join(modules, program), ...args];
-  const running = startProcess('env', [
-    ...['-C', folder, process.execPath, ...bridge, '--host', '127.0.0.1', '--port', port, '--'],
-    ...command,
-  ]);
+  const address = ['--host', '127.0.0.1', '--port', port];
+  const command = [process.execPath, ...bridge, ...address, '--', process.execPath, join(modules, program), ...args];
+  const running = startProcess('env', ['-C', folder, ...command]);
   return listening(running, program, `http://127.0.0.1:${port}/mcp`);
 }
