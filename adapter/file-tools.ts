@@ -60,9 +60,10 @@ const NO_FILES = {
 export function fileTools(server: EffectiveServer, parts: FileToolDeps): MountAdditions {
   const { config, opened, telemetry, warn } = parts;
   const serverId = server.id;
-  // A profile is for servers of several versions, which lack some of its tools.
+  // A profile is for servers of several versions, which lack some of its tools: only files that it finds are told.
   const entries = config.servers.find(({ id }) => id === serverId)?.adapters ?? [];
-  const fileRules = entries.length === 0 ? undefined : new FileRulesWatch({ serverId, entries, telemetry, warn });
+  const fileRules =
+    server.adapters.length === 0 ? undefined : new FileRulesWatch({ serverId, entries, telemetry, warn });
   return mountAdditions(server, {
     disabled: parts.disabled,
     uploadUrl: config.uploads.enabled ? uploadUrl(server, parts) : undefined,

@@ -72,6 +72,16 @@ export class CallFiles {
     return { given, wanted, names, edits: edits.map((edit) => edit.left) };
   }
 
+  /** What names the files of a call that has failed: those that it was to write by the names that they were to have. */
+  get namesOfFailed(): readonly PathName[] {
+    const wanted = this.wanted.map(({ pending }) => ({
+      id: pending.fileId,
+      rest: undefined,
+      handle: pending.filename,
+    }));
+    return [...this.names, ...wanted];
+  }
+
   /** The path of a copy of a file to read, as the tool wants it. */
   async give(file: FileRecord, handle: string, { as, max_bytes: maxBytes }: RoleArgument): Promise<string> {
     if (maxBytes !== null && file.sizeBytes > maxBytes) {

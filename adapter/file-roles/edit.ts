@@ -5,7 +5,7 @@ import { mediaType } from '../files/keys/media-type.ts';
 import { hashOf, startOf } from '../files/keys/opened-bytes.ts';
 import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
 import { newSessionId } from '../sessions/session-registry.ts';
-import { type FileRecord, versionOf, versionsOf } from '../state/file-records.ts';
+import { type FileRecord, lastVersions, type OlderVersion, versionOf, versionsOf } from '../state/file-records.ts';
 import { leaseUntil } from '../uploads/file-use.ts';
 import { heldLock, type HeldLock } from './held-lock.ts';
 import type { RoleDeps } from './role-deps.ts';
@@ -204,13 +204,18 @@ export class Edit {
 
   #next(before: FileRecord, content: Pick<FileRecord, 'sizeBytes' | 'sha256' | 'mimeType'>): FileRecord {
     const { version: _, contentId, older = [], ...file } = before;
-    const replaced = { version: versionOf(before), contentId, sizeBytes: before.sizeBytes, sha256: before.sha256 };
-    const { keptVersions } = this.#deps;
+    const replaced: OlderVersion = {
+      version: versionOf(before),
+      contentId,
+      sizeBytes: before.sizeBytes,
+      sha256: before.sha256,
+      ...(this.file.kind === 'upload' && { uploaded: true }),
+    };
     return {
       ...file,
       version: replaced.version + 1,
       contentId: newSessionId(),
-      older: keptVersions === 0 ? [] : [...older, replaced].slice(-keptVersions),
+      older: lastVersions([...older, replaced], this.#deps.keptVersions),
       ...content,
     };
   }

@@ -233,7 +233,7 @@ export class RoleStep implements ToolStep {
   ): Promise<string> {
     const at = locate(text, ['result']);
     const result = at === undefined ? undefined : successfulResult(text.slice(at.start, at.end));
-    if (at === undefined || result === undefined) return withHandles(text, whole(text), files.names);
+    if (at === undefined || result === undefined) return withHandles(text, whole(text), files.namesOfFailed);
     const timed = call.timeoutMs === null ? ended : AbortSignal.any([ended, AbortSignal.timeout(CAPTURE_MS)]);
     const own = await new FileKeeper(this.#deps, files, timed).keep(result);
     const found = await this.#found(call, files, { result, startedAt, signal: timed });

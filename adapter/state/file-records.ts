@@ -134,6 +134,15 @@ export interface OlderVersion {
   readonly contentId?: string | undefined;
   readonly sizeBytes: number;
   readonly sha256: string | null;
+  /** It is what a client uploaded, before any tool changed it. */
+  readonly uploaded?: true | undefined;
+}
+
+/** Which of the versions before the next one are kept: the last `count`, and what was uploaded. None of `count` 0. */
+export function lastVersions(versions: readonly OlderVersion[], count: number): readonly OlderVersion[] {
+  if (count === 0) return [];
+  const last = versions.slice(-count);
+  return [...versions.slice(0, -count).filter(({ uploaded }) => uploaded), ...last];
 }
 
 /** What a file takes up in the quotas. */

@@ -16,6 +16,7 @@ import type { ListedTool } from './listed-tool.ts';
 import { toolArguments } from './tool-arguments.ts';
 
 const FOLDER = join(import.meta.dirname, 'testdata');
+const PAGE = readFileSync(join(import.meta.dirname, '../../docs/adapter/profiles.md'), 'utf8');
 const fileOf = (name: ProfileName, end: string): string => readFileSync(join(FOLDER, name + end), 'utf8');
 
 const matches = (pattern: string, tool: string): boolean => new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(tool);
@@ -48,8 +49,9 @@ describe.each(PROFILE_NAMES)('the profile %s', (name) => {
     }
   });
 
-  test('was reviewed with the version of the fixture', () => {
+  test('was reviewed with the version of the fixture, which the page names', () => {
     expect(fileOf(name, '.roles.yaml')).toContain(`# ${PROFILES[name].reviewedWith} (`);
+    expect(PAGE).toContain(`| \`${name}\` | ${PROFILES[name].reviewedWith} |`);
   });
 });
 

@@ -30,7 +30,7 @@ export async function startEverythingServer(transport: UpstreamTransport, at = 0
 }
 
 /** The browser must reach nobody but the page of the test. */
-const BROWSER_ARGS = [
+export const BROWSER_ARGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
@@ -41,19 +41,22 @@ const BROWSER_ARGS = [
 
 /**
  * Starts `@playwright/mcp` with a headless Chromium. Its output files go to a folder that is deleted with it, or to
- * `files`; it touches no files elsewhere. `workingFolder`: what it names its files from.
+ * `files`; it touches no files elsewhere. `workingFolder`: what it names its files from. `capabilities`: groups of tools
+ * that it does not have by itself.
  */
 export async function startPlaywrightServer(
   transport: UpstreamTransport,
   files?: string,
   workingFolder?: string,
+  capabilities: readonly string[] = [],
 ): Promise<RealServer> {
   const chromium = await findChromium();
   const program = join(dirname(resolve('@playwright/mcp/package.json')), 'cli.js');
   const folder = await mkdtemp(join(tmpdir(), 'playwright-mcp-'));
   const config = join(folder, 'config.json');
   const launchOptions = { executablePath: chromium, headless: true, chromiumSandbox: false, args: BROWSER_ARGS };
-  await writeFile(config, JSON.stringify({ browser: { browserName: 'chromium', isolated: true, launchOptions } }));
+  const browser = { browserName: 'chromium', isolated: true, launchOptions };
+  await writeFile(config, JSON.stringify({ browser, capabilities }));
   const output = files ?? join(folder, 'output');
   const options = ['--config', config, '--output-dir', output, '--host', '127.0.0.1', '--port', '0'];
   const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 5 });

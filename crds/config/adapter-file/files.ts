@@ -11,7 +11,8 @@ export const Files = z.strictObject({
     .prefault(false),
   versions: integer({ min: 0, max: 100 })
     .describe(
-      'Older versions of an edited file that are kept and can be downloaded (`?version=n`). They count in the quotas.',
+      'Older versions of an edited file that are kept and can be downloaded (`?version=n`), beside the one that was uploaded. ' +
+        'They count in the quotas. 0 keeps none.',
     )
     .prefault(5),
 });

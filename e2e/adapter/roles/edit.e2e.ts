@@ -66,7 +66,9 @@ describe.each([
     expect(oneOf(await append(handle, '3,4'))).toMatchObject({ uri: made.uri, version: 3 });
     expect(oneOf(await append(made.uri, '5,6'))).toMatchObject({ uri: made.uri, version: 4 });
     expect(saidBy(await next().tool('read_lines', { path: handle }))).toContain('a,b\n1,2\n3,4\n5,6\n');
+    for (let change = 0; change < 5; change += 1) await append(handle, '');
     expect(await downloaded(crew.at(1), made.url, 1)).toBe('a,b\n');
+    expect(await downloaded(crew.at(1), made.url, 2)).toBe('HTTP 404');
   });
 
   test('a name makes a new file where the entry says so', async () => {
@@ -88,6 +90,12 @@ describe.each([
     expect(failed).toMatchObject({ result: { isError: true } });
     expect(saidBy(failed)).toBe(`Appended to ${uri}.`);
     expect(await read(uri)).toBe('kept\n');
+  });
+
+  test('where a file is not made, the error has its name and no path', async () => {
+    const failed = await append('new.txt', 'lost', { fails: true });
+    expect(failed).toMatchObject({ result: { isError: true } });
+    expect(saidBy(failed)).toBe('Appended to new.txt.');
   });
 
   test('whoever reads meanwhile has the last whole version, and who changes it waits', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { secret } from '../../support/secrets/secret.ts';
 import { asObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream/scripted-upstream.ts';
 import { type Crew, startCrew } from '../files/kit/crew.ts';
 import { mounted } from '../kit/deployment.ts';
 import { openSession } from '../kit/session.ts';
@@ -8,8 +9,14 @@ import { openSession } from '../kit/session.ts';
 const TOKEN = secret('token of the clients');
 const headers = { 'x-mcp-adapter-auth-token': TOKEN };
 let crew: Crew;
+let browser: ScriptedUpstream;
 
 beforeAll(async () => {
+  browser = await startScriptedUpstream();
+  browser.tools.set('browser_click', {
+    definition: { inputSchema: { type: 'object' } },
+    call: () => ({ content: [{ type: 'text', text: '- [Snapshot](page.yml)' }] }),
+  });
   crew = await startCrew({
     replicas: 1,
     config: { core: { auth: { enabled: true, token: TOKEN }, log_level: 'warning' } },
@@ -21,15 +28,19 @@ beforeAll(async () => {
           { type: 'files', tools: ['snapshot'], found: [{ pattern: String.raw`\(([^)#]+)`, relative_to: '/none' }] },
         ],
       }),
+      mounted('browser', browser.url, { profile: { name: 'playwright', folder: '/none' } }),
     ],
   });
 });
-afterAll(() => crew?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  await crew?.[Symbol.asyncDispose]();
+  await browser?.close();
+});
 
-const server = async (asked: Record<string, string>) => {
+const server = async (asked: Record<string, string>, index = 0) => {
   const response = await fetch(`${crew.at(0).url}/healthz`, { headers: asked });
   const { servers } = asObject(await response.json());
-  return asObject((servers as unknown[])[0]);
+  return asObject((servers as unknown[])[index]);
 };
 
 test('entries that fit nothing and files that were not taken are told in the health and in the log', async () => {
@@ -55,4 +66,13 @@ test('entries that fit nothing and files that were not taken are told in the hea
   const told = 'snapshot named "page.yml", which was not taken from /none: outside';
   expect((await server(headers))['files_not_taken']).toEqual([told]);
   expect(await server({})).not.toHaveProperty('files_not_taken');
+});
+
+test('of a profile only files that were not taken are told: servers of other versions lack some of its tools', async () => {
+  const session = await openSession(crew.at(0), { headers, path: '/mcp/browser' });
+  await session.at(crew.at(0)).call('tools/list', {});
+  await session.at(crew.at(0)).tool('browser_click');
+  const told = await server(headers, 1);
+  expect(told).not.toHaveProperty('file_rules');
+  expect(told['files_not_taken']).toEqual(['browser_click named "page.yml", which was not taken from /none: outside']);
 });

@@ -41,7 +41,7 @@ export async function startUploadTarget(host = '127.0.0.1'): Promise<UploadTarge
     bodyOf(req).then(
       (body) => {
         entry(name).resolve(body);
-        res.writeHead(204).end();
+        res.writeHead(200, { 'content-type': 'text/plain' }).end(`received ${body.length}`);
       },
       () => res.destroy(),
     );

@@ -1,13 +1,11 @@
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { cached, runs } from '../../../sdks/cached.ts';
 import { freePort } from '../../../support/ports.ts';
-import { type RunningProcess, startProcess } from '../../../support/processes.ts';
+import { startProcess } from '../../../support/processes.ts';
+import { listening, type PublishedServer } from './listening.ts';
 
 /** Published servers, as of the day that their tools were read. */
-const PACKAGES = ['excel-mcp-server==2.2.2', 'office-word-mcp-server==1.1.11', 'markitdown-mcp==0.0.1a8'];
-const STARTED_MS = 60_000;
-const POLL_MS = 100;
+export const PYTHON_SERVERS = ['excel-mcp-server==2.2.2', 'office-word-mcp-server==1.1.11', 'markitdown-mcp==0.0.1a8'];
 
 /** An environment of Python with servers for workbooks and documents, and what reads their files. */
 const installed = (): Promise<string> =>
@@ -19,17 +17,12 @@ const installed = (): Promise<string> =>
       '-q',
       '--disable-pip-version-check',
       'install',
-      ...PACKAGES,
+      ...PYTHON_SERVERS,
     ]);
   });
 
-/** A published server over Streamable HTTP. */
-export interface OfficeServer extends RunningProcess {
-  readonly url: string;
-}
-
 /** `excel-mcp-server`, which touches nothing outside of `root`. */
-export const startExcel = (root: string): Promise<OfficeServer> =>
+export const startExcel = (root: string): Promise<PublishedServer> =>
   launched(
     (port) => ['excel-mcp-server', ['streamable-http', '--host', '127.0.0.1', '--port', port]],
     () => ({
@@ -38,7 +31,7 @@ export const startExcel = (root: string): Promise<OfficeServer> =>
   );
 
 /** `office-word-mcp-server` */
-export const startWord = (): Promise<OfficeServer> =>
+export const startWord = (): Promise<PublishedServer> =>
   launched(
     () => ['word_mcp_server', []],
     (port) => ({
@@ -50,7 +43,7 @@ export const startWord = (): Promise<OfficeServer> =>
   );
 
 /** `markitdown-mcp` */
-export const startMarkItDown = (): Promise<OfficeServer> =>
+export const startMarkItDown = (): Promise<PublishedServer> =>
   launched(
     (port) => ['markitdown-mcp', ['--http', '--host', '127.0.0.1', '--port', port]],
     () => ({}),
@@ -59,7 +52,7 @@ export const startMarkItDown = (): Promise<OfficeServer> =>
 async function launched(
   commandOf: (port: string) => [program: string, args: string[]],
   envOf: (port: string) => NodeJS.ProcessEnv,
-): Promise<OfficeServer> {
+): Promise<PublishedServer> {
   const folder = await installed();
   const port = String(await freePort());
   const [program, args] = commandOf(port);
@@ -67,19 +60,7 @@ async function launched(
     ...envOf(port),
     PYTHONDONTWRITEBYTECODE: '1',
   });
-  const url = `http://127.0.0.1:${port}/mcp`;
-  const until = performance.now() + STARTED_MS;
-  for (;;) {
-    // oxlint-disable-next-line no-await-in-loop -- until it listens
-    const isUp = await fetch(url, { method: 'POST' }).then(
-      () => true,
-      () => false,
-    );
-    if (isUp) return Object.assign(running, { url });
-    if (performance.now() > until) throw new Error(`${program} does not listen`);
-    // oxlint-disable-next-line no-await-in-loop -- the same
-    await delay(POLL_MS);
-  }
+  return listening(running, program, `http://127.0.0.1:${port}/mcp`);
 }
 
 /** What a program in Python says of files, with the libraries of these servers. */
