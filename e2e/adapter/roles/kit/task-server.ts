@@ -1,7 +1,7 @@
 import { type RawUpstream, startRawUpstream } from '../../../support/raw-upstream.ts';
 import { asObject, type JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
 
-export const MODERN = '2026-07-28';
+const MODERN = '2026-07-28';
 export const EXTENSION = 'io.modelcontextprotocol/tasks';
 const TTL_MS = 60_000;
 
