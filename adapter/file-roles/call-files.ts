@@ -99,6 +99,11 @@ export class CallFiles {
     }
   }
 
+  /** Whether somebody else may have begun to keep the files. */
+  get goesOn(): boolean {
+    return this.#journal !== undefined;
+  }
+
   /** Must come before the record of a file whose id nobody else knows is committed. */
   async note(file: NotedFile): Promise<void> {
     await this.#journal?.note(file);

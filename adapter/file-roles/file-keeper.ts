@@ -62,7 +62,8 @@ export class FileKeeper {
   /** `isOnly`: what the tool names elsewhere can be nothing else. */
   async #output({ argument, pending }: WantedFile, result: ToolResult, isOnly: boolean): Promise<void> {
     const { files, records } = this.#deps;
-    const before = await records.find(pending, { now: records.now(), ttlMs: null });
+    const { goesOn } = this.#call;
+    const before = goesOn ? await records.find(pending, { now: records.now(), ttlMs: null }) : undefined;
     if (before !== undefined) {
       this.#named(pending, before);
       return;
