@@ -90,12 +90,25 @@ class ProducerStep implements ToolStep {
     }
   }
 
-  resume({ caller, record }: Pick<ToolCall, 'caller' | 'record'>, { file }: DetachedCall): ResumedCall | undefined {
+  resume(
+    { caller, record }: Pick<ToolCall, 'caller' | 'record'>,
+    { tool, file }: DetachedCall,
+  ): ResumedCall | undefined {
     if (file === undefined) return undefined;
     // Its time limit ended with the reply that it was meant for.
     const call = { caller, record, timeoutMs: null };
     const capture = new ArtifactCapture(this.#options, this.#settings, call, file, this.#argument !== null);
-    return { onResponse: (text) => capture.answer(text), onEnd: () => capture.end() };
+    let isTask = false;
+    return {
+      onResponse: async (text) => {
+        const task = taskIn(text);
+        if (task === undefined) return capture.answer(text);
+        isTask = true;
+        await this.#leaveTask({ caller, record, tool }, capture, file, task);
+        return text;
+      },
+      onEnd: () => (isTask ? Promise.resolve() : capture.end()),
+    };
   }
 
   async finish(call: FinishedTask, { file }: DetachedCall, text: string, result: Span): Promise<FinishedAnswer> {
@@ -152,7 +165,7 @@ class ProducerStep implements ToolStep {
 
   /** What the task will have written is looked for when its result is asked for. */
   async #leaveTask(
-    { record, caller, tool }: ToolCall,
+    { record, caller, tool }: Pick<ToolCall, 'record' | 'caller' | 'tool'>,
     capture: ArtifactCapture,
     file: FileRecord,
     task: MadeTask,

@@ -10,7 +10,7 @@ type Locks = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder'>;
 /** How long a task runs whose server does not say how long it keeps it, at least and at most. */
 const TASK_MS = 3_600_000;
 const LEAST_TASK_MS = 60_000;
-const MOST_TASK_MS = 24 * 3_600_000;
+export const MOST_TASK_MS = 24 * 3_600_000;
 
 /** How long the file of a task is waited for, in milliseconds. */
 export const taskMs = ({ ttlMs }: Pick<MadeTask, 'ttlMs'>): number =>

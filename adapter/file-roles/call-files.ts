@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { posix } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -11,6 +12,7 @@ import { leaseUntil } from '../uploads/file-use.ts';
 import { Edit, type LeftEdit, removed } from './edit.ts';
 import type { PathName } from './path-names.ts';
 import type { RoleDeps } from './role-deps.ts';
+import type { NotedFile, TaskJournal } from './task-journal.ts';
 import type { RoleArgument } from './tool-roles.ts';
 import { isUntouched, type WorkCopy, workCopy } from './work-copy.ts';
 
@@ -19,11 +21,18 @@ export type RoleCall = Pick<ToolCall, 'caller' | 'record' | 'tool' | 'timeoutMs'
 
 /** The files of a call that goes on without its exchange. */
 export interface LeftFiles {
+  /** Nobody else knows it. */
+  readonly owner: string;
   readonly given: readonly GivenFile[];
   readonly edits: readonly LeftEdit[];
   readonly wanted: readonly WantedFile[];
   readonly names: readonly PathName[];
 }
+
+/** Whether a tool still writes: no; nobody knows, and what it leaves is of no use to anybody; nobody knows. */
+export type ToolEnd = 'ended' | 'cancelled' | 'unknown';
+
+const HOW = { ended: 'drop', cancelled: 'empty', unknown: 'abandon' } as const;
 
 /** A file that the tool reads. */
 export interface GivenFile {
@@ -44,19 +53,25 @@ export interface WantedFile {
 export class CallFiles {
   readonly #deps: RoleDeps;
   readonly #call: RoleCall;
+  /** Who this call is among all, wherever it goes on. */
+  readonly owner: string;
   readonly given: GivenFile[] = [];
   readonly edits: Edit[] = [];
   readonly wanted: WantedFile[] = [];
   /** What names the files that the client knows, by their paths. */
   readonly names: PathName[] = [];
+  /** What somebody else had begun to keep of this call's files, and the artifacts that have become of it. */
+  readonly notedBefore: { readonly note: NotedFile; readonly file: FileRecord | undefined }[] = [];
+  #journal: TaskJournal | undefined;
 
-  constructor(deps: RoleDeps, call: RoleCall) {
+  constructor(deps: RoleDeps, call: RoleCall, owner: string = randomUUID()) {
     this.#deps = deps;
     this.#call = call;
+    this.owner = owner;
   }
 
   static restored(deps: RoleDeps, call: RoleCall, left: LeftFiles): CallFiles {
-    const files = new CallFiles(deps, call);
+    const files = new CallFiles(deps, call, left.owner);
     const { record, tool, timeoutMs, signal } = call;
     const editing = { serverId: record.serverId, sessionId: record.sessionId, tool, timeoutMs, signal };
     files.given.push(...left.given);
@@ -68,18 +83,40 @@ export class CallFiles {
 
   /** What `restored` needs. */
   get left(): LeftFiles {
-    const { given, wanted, names, edits } = this;
-    return { given, wanted, names, edits: edits.map((edit) => edit.left) };
+    const { owner, given, wanted, names, edits } = this;
+    return { owner, given, wanted, names, edits: edits.map((edit) => edit.left) };
   }
 
-  /** What names the files of a call that has failed: those that it was to write by the names that they were to have. */
-  get namesOfFailed(): readonly PathName[] {
-    const wanted = this.wanted.map(({ pending }) => ({
+  /** Goes on with what somebody else has begun to keep, and writes down what this call begins. */
+  async goOn(journal: TaskJournal): Promise<void> {
+    this.#journal = journal;
+    const { records } = this.#deps;
+    const { serverId, sessionId } = this.#call.record;
+    for (const note of await journal.noted()) {
+      const key = { serverId, sessionId, kind: 'artifact', fileId: note.fileId } as const;
+      // oxlint-disable-next-line no-await-in-loop -- a call has few files
+      this.notedBefore.push({ note, file: await records.find(key, { now: records.now(), ttlMs: null }) });
+    }
+  }
+
+  /** Whether somebody else may have begun to keep the files. */
+  get goesOn(): boolean {
+    return this.#journal !== undefined;
+  }
+
+  /** Must come before the record of a file whose id nobody else knows is committed. */
+  async note(file: NotedFile): Promise<void> {
+    await this.#journal?.note(file);
+  }
+
+  /** Whatever became of the call: places that no file is known by are called what the tool was told to call them. */
+  get allNames(): readonly PathName[] {
+    const places = this.wanted.map(({ pending }) => ({
       id: pending.fileId,
       rest: undefined,
       handle: pending.filename,
     }));
-    return [...this.names, ...wanted];
+    return [...this.names, ...places];
   }
 
   /** The path of a copy of a file to read, as the tool wants it. */
@@ -183,13 +220,12 @@ export class CallFiles {
   /**
    * The call is over. Never fails.
    * @param kept files that are artifacts now
-   * @param hasAnswered whether the tool has ended, so that it writes no more
    */
-  async end(kept: ReadonlySet<string>, hasAnswered: boolean): Promise<void> {
+  async end(kept: ReadonlySet<string>, tool: ToolEnd): Promise<void> {
     const gone = [...this.given.map(({ copy }) => copy.place), ...this.wanted.map(({ pending }) => pending)];
     await Promise.all([
       ...gone.filter(({ fileId }) => !kept.has(fileId)).map((file) => removed(this.#deps, file)),
-      ...this.edits.map((edit) => (hasAnswered ? edit.drop() : edit.abandon())),
+      ...this.edits.map((edit) => edit[HOW[tool]]()),
     ]);
   }
 }

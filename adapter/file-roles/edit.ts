@@ -29,6 +29,8 @@ export interface LeftEdit {
   readonly file: FileRecord;
   readonly copy: WorkCopy;
   readonly maxBytes: number | null;
+  /** Where the next version will lie, by which it is known again. */
+  readonly contentId: string;
 }
 
 /**
@@ -37,7 +39,8 @@ export interface LeftEdit {
  *
  *     begin: lock ─ copy ──▶ the tool ──┬─ keep ─ moved into the file's folder ─ recorded as the next version
  *                                       ├─ drop       the copy goes
- *                                       └─ abandon    the tool may still write: the copy stays until its lease ends
+ *                                       ├─ abandon    the tool may still write: the copy stays until its lease ends
+ *                                       └─ empty      the same, and the bytes go now
  */
 export class Edit {
   readonly file: FileRecord;
@@ -46,17 +49,20 @@ export class Edit {
   readonly #call: EditingCall;
   readonly #lock: HeldLock | undefined;
   readonly #maxBytes: number | null;
+  readonly #contentId: string;
 
   private constructor(
     deps: RoleDeps,
     call: EditingCall,
     made: { file: FileRecord; copy: WorkCopy; lock: HeldLock | undefined },
     maxBytes: number | null,
+    contentId: string = newSessionId(),
   ) {
     this.#deps = deps;
     this.#call = call;
     this.#lock = made.lock;
     this.#maxBytes = maxBytes;
+    this.#contentId = contentId;
     this.file = made.file;
     this.copy = made.copy;
   }
@@ -87,13 +93,14 @@ export class Edit {
    * The edit of a call that went on without its exchange. Nobody has held the lock since; where somebody else has changed the
    * file meanwhile, nothing is kept.
    */
-  static restored(deps: RoleDeps, call: EditingCall, { file, copy, maxBytes }: LeftEdit): Edit {
-    return new Edit(deps, call, { file, copy, lock: undefined }, maxBytes);
+  static restored(deps: RoleDeps, call: EditingCall, left: LeftEdit): Edit {
+    const { file, copy, maxBytes, contentId } = left;
+    return new Edit(deps, call, { file, copy, lock: undefined }, maxBytes, contentId);
   }
 
   /** What `restored` needs. */
   get left(): LeftEdit {
-    return { file: this.file, copy: this.copy, maxBytes: this.#maxBytes };
+    return { file: this.file, copy: this.copy, maxBytes: this.#maxBytes, contentId: this.#contentId };
   }
 
   /**
@@ -103,6 +110,8 @@ export class Edit {
   async keep(signal: AbortSignal): Promise<FileRecord | undefined> {
     const { files, quotas } = this.#deps;
     const { place } = this.copy;
+    const kept = this.#lock === undefined ? await this.#keptBefore() : undefined;
+    if (kept !== undefined) return kept;
     await using opened = await files.stage.open(place);
     const unchanged = this.file.kind === 'upload' ? undefined : this.file;
     if (opened.version.id === this.copy.versionId) return unchanged;
@@ -134,6 +143,21 @@ export class Edit {
     await this.#lock?.release();
   }
 
+  /**
+   * Nobody wants what the tool may still write: nobody else gets its path before the lease ends, but nothing lies there. Never fails.
+   */
+  async empty(): Promise<void> {
+    const { place } = this.copy;
+    const { files, quotas, warn } = this.#deps;
+    try {
+      await files.stage.removeItem(place);
+      await quotas.reserve(place, 0, place.leaseUntil);
+    } catch (error) {
+      warn(`a copy of a cancelled call could not be removed yet: ${(error as Error).message}`);
+    }
+    await this.#lock?.release();
+  }
+
   /** Nobody knows whether the tool has ended: nobody else gets its path before the lease ends. Never fails. */
   async abandon(): Promise<void> {
     await this.#lock?.release();
@@ -160,13 +184,26 @@ export class Edit {
           : await records.commit([{ ...next, lastUsedAt: now, leaseUntil: 0 }], { now });
       if (!isRecorded) throw new AdapterError(before === this.file ? 'storage_busy' : 'session_ended');
     } catch (error) {
-      if (before === this.file) await files.removeVersions([next]);
-      else await removed(this.#deps, before);
+      if (before !== this.file) await removed(this.#deps, before);
+      else {
+        // Where nobody knows whether it was recorded, it stays until the file goes.
+        const kept = await this.#keptBefore().catch((gone: unknown) =>
+          gone instanceof FileRefused ? undefined : ('unknown' as const),
+        );
+        if (kept === undefined) await files.removeVersions([next]);
+        else if (kept !== 'unknown') return kept;
+      }
       throw error;
     }
     const kept = new Set(versionsOf(next).map(versionOf));
     await files.removeVersions(versionsOf(before).filter((version) => !kept.has(versionOf(version))));
     return next;
+  }
+
+  /** The version that somebody else has made of this edit, and did not live to tell. */
+  async #keptBefore(): Promise<FileRecord | undefined> {
+    const versions = versionsOf(await current(this.#deps, this.file));
+    return versions.find(({ contentId }) => contentId === this.#contentId);
   }
 
   /** An upload becomes an artifact, with the same id and the uploaded bytes as its first version. */
@@ -214,7 +251,7 @@ export class Edit {
     return {
       ...file,
       version: replaced.version + 1,
-      contentId: newSessionId(),
+      contentId: this.#contentId,
       older: lastVersions([...older, replaced], this.#deps.keptVersions),
       ...content,
     };

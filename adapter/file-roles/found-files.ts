@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { artifactUri } from '../artifacts/artifact-uri.ts';
 import { keepArtifact } from '../artifacts/keep-artifact.ts';
 import type { ToolResult } from '../artifacts/locate-output.ts';
+import { MOST_TASK_MS } from '../artifacts/task-calls.ts';
 import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
 import { safeFilename } from '../files/keys/paths.ts';
 import type { FileRecord } from '../state/file-records.ts';
@@ -18,8 +19,8 @@ import type { FoundRule } from './tool-roles.ts';
 
 /** Clocks of file systems stand still for a while (NFS in whole seconds, FAT in two). */
 const CLOCK_STEP_MS = 2_500;
-/** How long one file is nobody else's. Longer than any call looks for files that were written in its time. */
-const TAKEN_MS = 600_000;
+/** How long one file is nobody else's. Longer than any call, or task, looks for files that were written in its time. */
+const TAKEN_MS = MOST_TASK_MS + 600_000;
 
 /** Why a file that a tool has named was not taken; `seen`: as the tool wrote it. */
 export interface NotTaken {
@@ -48,23 +49,29 @@ export async function foundFiles(
   const names: PathName[] = [];
   const problems: Problem[] = [];
   const seen = new Set<string>();
+  const own = new Set<string>();
+  const add = (name: string, path: string, file: FileRecord): void => {
+    seen.add(name);
+    const handle = artifactUri(deps.artifacts.uri_scheme, file);
+    names.push({ text: pathToFileURL(path).href, handle }, { text: path, handle }, { text: name, handle });
+    files.push(file);
+  };
+  for (const { file, note } of call.notedBefore) {
+    if (file !== undefined && note.found !== undefined) add(note.found.name, note.found.path, file);
+  }
   for (const rule of options.rules) {
     for (const name of rule.names(options.result)) {
       // What a rule before has taken has its handle; what is one already needs none.
       if (seen.has(name) || name.includes('://')) continue;
       // oxlint-disable-next-line no-await-in-loop -- as many as the limits of the folder allow, in their order
-      const taken = await take(deps, call, rule, name, options);
+      const taken = await take(deps, call, rule, { ...options, name, own });
       if ('reason' in taken) {
         options.onNotTaken({ seen: name, folder: rule.folder, reason: taken.reason });
         const detail = `The file ${JSON.stringify(name.slice(0, 200))} that the tool names was not taken: ${WHY[taken.reason] ?? taken.reason}.`;
         problems.push({ code: 'artifact_not_captured', detail });
         continue;
       }
-      seen.add(name);
-      const { file, path } = taken;
-      const handle = artifactUri(deps.artifacts.uri_scheme, file);
-      names.push({ text: pathToFileURL(path).href, handle }, { text: path, handle }, { text: name, handle });
-      files.push(file);
+      add(name, taken.path, taken.file);
     }
   }
   return { files, names, problems };
@@ -76,10 +83,16 @@ async function take(
   deps: RoleDeps,
   call: CallFiles,
   { folder, isMoved }: FoundRule,
-  name: string,
-  { startedAt, signal }: { readonly startedAt: number; readonly signal: AbortSignal },
+  options: {
+    readonly name: string;
+    /** Locks of files that this very call has taken. */
+    readonly own: Set<string>;
+    readonly startedAt: number;
+    readonly signal: AbortSignal;
+  },
 ): Promise<Taken> {
   const { files, artifacts, records } = deps;
+  const { name, own, startedAt, signal } = options;
   let opened: OpenedFile;
   try {
     opened = await files.stage.openFound(name, folder);
@@ -91,9 +104,12 @@ async function take(
   if (file.modifiedAt < startedAt - CLOCK_STEP_MS) return { reason: 'older' };
   const pending = call.pending(safeFilename(basename(file.path), 'artifact'));
   const lock = `found:${createHash('sha256').update(`${file.path}\n${file.version.id}`).digest('hex')}`;
-  if (!(await deps.edits.tryLock(lock, pending.fileId, TAKEN_MS))) return { reason: 'taken' };
+  // A task goes on with what it has locked before.
+  if (own.has(lock) || !(await deps.edits.tryLock(lock, call.owner, TAKEN_MS))) return { reason: 'taken' };
+  own.add(lock);
   await beginPending(deps, [pending], artifacts.max_per_session);
   try {
+    await call.note({ fileId: pending.fileId, found: { name, path: file.path } });
     const kept = await keepArtifact(
       deps,
       pending,

@@ -1,16 +1,12 @@
-import { findOutput } from '../artifacts/find-output.ts';
-import { keepArtifact } from '../artifacts/keep-artifact.ts';
-import { locateOutput, type ToolResult } from '../artifacts/locate-output.ts';
-import { artifactUri } from '../artifacts/artifact-uri.ts';
-import { AdapterError } from '../errors.ts';
-import { FileRefused, isFull } from '../files/keys/file-key.ts';
-import { safeFilename } from '../files/keys/paths.ts';
 import type { FileRecord } from '../state/file-records.ts';
-import { leaseUntil } from '../uploads/file-use.ts';
-import { beginPending, type CallFiles, type WantedFile } from './call-files.ts';
-import { removed } from './edit.ts';
 import type { PathName } from './path-names.ts';
-import type { RoleDeps } from './role-deps.ts';
+
+/** What has become of the files of a call whose tool has ended. */
+export interface KeptFiles {
+  readonly files: readonly FileRecord[];
+  readonly names: readonly PathName[];
+  readonly problems: readonly Problem[];
+}
 
 /** Something that did not become an artifact, for the model and for the log. */
 export interface Problem {
@@ -18,185 +14,8 @@ export interface Problem {
   readonly detail: string;
 }
 
-/** What has become of the files of a call whose tool has succeeded. */
-export interface KeptFiles {
-  readonly files: readonly FileRecord[];
-  readonly names: readonly PathName[];
-  readonly problems: readonly Problem[];
-}
+export const NOTHING: KeptFiles = { files: [], names: [], problems: [] };
 
-/** Of all folders of one call. */
-const FOLDER_BYTES = 100 << 20;
 const QUOTAS = new Set(['session_quota', 'storage_quota']);
 
 export const isQuota = ({ code }: Problem): boolean => QUOTAS.has(code);
-
-/** Makes artifacts of what the tool has written, and next versions of what it has changed. */
-export class FileKeeper {
-  readonly #deps: RoleDeps;
-  readonly #call: CallFiles;
-  readonly #signal: AbortSignal;
-  readonly #files: FileRecord[] = [];
-  readonly #names: PathName[] = [];
-  readonly #problems: Problem[] = [];
-
-  constructor(deps: RoleDeps, call: CallFiles, signal: AbortSignal) {
-    this.#deps = deps;
-    this.#call = call;
-    this.#signal = signal;
-  }
-
-  async keep(result: ToolResult): Promise<KeptFiles> {
-    const { edits, wanted } = this.#call;
-    for (const edit of edits) {
-      // oxlint-disable-next-line no-await-in-loop -- in the order of the arguments
-      await this.#orProblem(`The changed file ${edit.file.filename}`, async () => {
-        const file = await edit.keep(this.#signal);
-        if (file === undefined) return;
-        this.#names.push({ id: edit.copy.place.fileId, rest: undefined, handle: this.#uri(file) });
-        this.#add(file);
-      });
-    }
-    const outputs = wanted.filter(({ argument }) => argument.role !== 'out_dir');
-    for (const one of outputs) {
-      // oxlint-disable-next-line no-await-in-loop -- the same
-      await this.#orProblem(`The file of ${one.argument.name}`, () => this.#output(one, result, outputs.length === 1));
-    }
-    for (const one of wanted.filter(({ argument }) => argument.role === 'out_dir')) {
-      // oxlint-disable-next-line no-await-in-loop -- the same
-      await this.#orProblem(`The folder of ${one.argument.name}`, () => this.#folder(one));
-    }
-    for (const handle of await this.#call.changed()) {
-      this.#problems.push({
-        code: 'file_put_back',
-        detail: `The tool has changed ${handle}, which it was given to read only; the file is as it was.`,
-      });
-    }
-    return { files: this.#files, names: this.#names, problems: this.#problems };
-  }
-
-  /** `isOnly`: what the tool names elsewhere can be nothing else. */
-  async #output({ argument, pending }: WantedFile, result: ToolResult, isOnly: boolean): Promise<void> {
-    const { files } = this.#deps;
-    const search = isOnly
-      ? ({ mode: 'regex', locate: ANY_PATH } as const)
-      : ({ mode: 'none', locate: () => [] as string[] } as const);
-    const found = await findOutput({ stage: files.stage, ...search }, pending, true, result);
-    if (found === undefined) {
-      this.#names.push({ id: pending.fileId, rest: undefined, handle: '(no file)' });
-      throw new AdapterError('artifact_not_found', `No file of the tool was found for ${argument.name}.`);
-    }
-    const size = found.kind === 'embedded' ? found.output.bytes.length : found.file.size;
-    if (argument.max_bytes !== null && size > argument.max_bytes) {
-      if (found.kind !== 'embedded') await found.file.close();
-      throw new AdapterError('file_too_large', `It has ${size} bytes; at most ${argument.max_bytes} are kept.`);
-    }
-    const file = await this.#keep(pending, found, true);
-    this.#names.push({ id: pending.fileId, rest: undefined, handle: this.#uri(file) });
-    this.#add(file);
-  }
-
-  async #folder({ argument, pending }: WantedFile): Promise<void> {
-    const { stage } = this.#deps.files;
-    const maxBytes = argument.max_bytes ?? FOLDER_BYTES;
-    let bytes = 0;
-    let left = 0;
-    const files: FileRecord[] = [];
-    for await (const names of stage.filesBelow(pending)) {
-      if (files.length >= argument.max_files || bytes >= maxBytes) {
-        left += 1;
-        continue;
-      }
-      const file = await this.#fileOf(pending, names, maxBytes - bytes);
-      if (file === undefined) left += 1;
-      else {
-        bytes += file.sizeBytes;
-        files.push(file);
-        const rest = [pending.filename, ...names].join('/');
-        this.#names.push({ id: pending.fileId, rest, handle: this.#uri(file) });
-      }
-    }
-    this.#names.push({ id: pending.fileId, rest: undefined, handle: '(folder)' });
-    for (const file of files) this.#add(file);
-    if (left > 0) {
-      throw new AdapterError(
-        'artifact_limit',
-        `${left} files were not kept: of a folder at most ${argument.max_files} files and ${maxBytes} bytes are, and plain files only.`,
-      );
-    }
-    if (files.length === 0)
-      throw new AdapterError('artifact_not_found', `The tool has left no file in the folder of ${argument.name}.`);
-  }
-
-  /** Undefined: it is no plain file, or too large. */
-  async #fileOf(folder: FileRecord, names: readonly string[], maxBytes: number): Promise<FileRecord | undefined> {
-    const { files } = this.#deps;
-    const pending = this.#call.pending(safeFilename(names.at(-1), 'artifact'));
-    await beginPending(this.#deps, [pending], this.#deps.artifacts.max_per_session);
-    try {
-      await files.stage.take(folder, pending, names);
-      const file = await files.stage.open(pending);
-      if (file.size <= maxBytes)
-        return await this.#keep(pending, { kind: 'own', file, filename: pending.filename }, true);
-      await file.close();
-    } catch (error) {
-      await removed(this.#deps, pending);
-      if (error instanceof FileRefused) return undefined;
-      throw error;
-    }
-    await removed(this.#deps, pending);
-    return undefined;
-  }
-
-  #keep(pending: FileRecord, found: Parameters<typeof keepArtifact>[2], wasGiven: boolean): Promise<FileRecord> {
-    const { records } = this.#deps;
-    return keepArtifact(this.#deps, pending, found, {
-      wasGiven,
-      now: () => records.now(),
-      leaseUntil: () => Math.max(pending.leaseUntil, leaseUntil(records.now(), null)),
-      signal: this.#signal,
-    });
-  }
-
-  #add(file: FileRecord): void {
-    this.#files.push(file);
-  }
-
-  #uri(file: FileRecord): string {
-    return artifactUri(this.#deps.artifacts.uri_scheme, file);
-  }
-
-  async #orProblem(what: string, work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      // Nobody is left to be told.
-      if (this.#signal.aborted) throw error;
-      const { code, message } = knownProblem(this.#deps, error);
-      this.#deps.telemetry.artifactFailed({ serverId: this.#deps.serverId, reason: code });
-      this.#problems.push({
-        code: code === 'artifact_not_found' ? 'artifact_not_captured' : code,
-        detail: `${what}: ${message}`,
-      });
-    }
-  }
-}
-
-const ANY_PATH = locateOutput({ mode: 'regex', output_path_key: null, output_path_regexes: [] });
-
-function knownProblem({ known }: RoleDeps, error: unknown): AdapterError {
-  if (error instanceof FileRefused) {
-    const why = REFUSALS[error.reason] ?? 'it cannot be read';
-    return new AdapterError('artifact_not_found', `${why}.`, { cause: error });
-  }
-  if (isFull(error)) return new AdapterError('storage_quota', undefined, { cause: error });
-  return known(error);
-}
-
-/** What an author of a tool can do something about. */
-const REFUSALS: Readonly<Partial<Record<FileRefused['reason'], string>>> = {
-  missing: 'it is not there any more',
-  not_a_file: 'it is no regular file',
-  linked: 'it is a link, or has another name too',
-  changed: 'it was changed while it was read',
-};

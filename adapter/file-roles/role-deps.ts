@@ -24,7 +24,7 @@ export interface RoleDeps {
   readonly quotas: Quotas;
   readonly locks: Locks;
   /** Who changes a file, over all replicas. */
-  readonly edits: Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder'>;
+  readonly edits: Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder' | 'now'>;
   readonly schemas: Pick<ToolSchemas, 'of'>;
   readonly telemetry: Pick<Telemetry, 'artifact' | 'artifactFailed'>;
   /** Makes the URL by which an artifact can be downloaded; undefined without `core.allow_artifacts_download`. */

@@ -1,31 +1,33 @@
 import { taskIn } from '../exchange/tool-result.ts';
-import { locate, type Span, splice } from '../exchange/scanning/json-scan.ts';
+import type { Span } from '../exchange/scanning/json-scan.ts';
 import { editedCall, errorResult } from '../exchange/edited-call.ts';
-import { mayBeList, schemaPath } from '../catalog/schema-path.ts';
 import { AdapterError } from '../errors.ts';
 import { FileRefused } from '../files/keys/file-key.ts';
 import { AFTER_LIMIT_MS } from '../limits.ts';
 import { detachCall } from '../artifacts/detached-calls.ts';
-import type { ToolResult } from '../artifacts/locate-output.ts';
-import { successfulResult } from '../artifacts/successful-result.ts';
-import type { FileRecord } from '../state/file-records.ts';
-import type { DetachedCall, PreparedCall, ResumedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
-import { fileArguments, type FileValue, withFileArgument } from '../uploads/file-arguments.ts';
-import { FileUse, leaseUntil, leftForMs } from '../uploads/file-use.ts';
-import { CallFiles, type LeftFiles, type RoleCall } from './call-files.ts';
-import { foundFiles, type NotTaken } from './found-files.ts';
-import { FileKeeper, type KeptFiles } from './kept-files.ts';
-import { type PathName, withHandles } from './path-names.ts';
-import { withFiles } from './result-files.ts';
-import { handleGuidance } from './role-guidance.ts';
+import { taskMs } from '../artifacts/task-calls.ts';
+import type { FileKey } from '../state/file-records.ts';
+import type {
+  DetachedCall,
+  FinishedAnswer,
+  FinishedTask,
+  PreparedCall,
+  ResumedCall,
+  TaskEnd,
+  ToolCall,
+  ToolStep,
+} from '../tools/tool-step.ts';
+import { FileUse, leaseWithoutExchange, leftForMs } from '../uploads/file-use.ts';
+import { CallFiles, type RoleCall } from './call-files.ts';
+import type { NotTaken } from './found-files.ts';
+import { renamedMessage, resultAt, RoleResults } from './role-results.ts';
+import { type LeftRoles, RoleTasks } from './role-tasks.ts';
 import type { RoleDeps } from './role-deps.ts';
-import type { RoleArgument, ToolRoles } from './tool-roles.ts';
+import { Refusal, TakenArguments } from './taken-arguments.ts';
+import type { ToolRoles } from './tool-roles.ts';
 
 /** How long files are kept for: their end must be heard of before the exchange ends. */
 const CAPTURE_MS = AFTER_LIMIT_MS - 5_000;
-const SHOWN_CHARS = 120;
-/** Each is a folder of its own while the call runs. */
-const MAX_CALL_FILES = 100;
 /** What a model can do something about. */
 const FOR_MODELS: ReadonlySet<string> = new Set([
   'file_too_large',
@@ -34,17 +36,6 @@ const FOR_MODELS: ReadonlySet<string> = new Set([
   'artifact_limit',
   'storage_busy',
 ]);
-
-/** What is kept of a call that goes on without its exchange. */
-interface LeftRoles extends LeftFiles {
-  /** By the clock of the replica that sent it, in milliseconds. */
-  readonly startedAt: number;
-}
-
-/** What is put into the body: the value of an argument, in the place of another or where there was none. */
-type Edit =
-  | { readonly at: FileValue; readonly path: string }
-  | { readonly keys: readonly string[]; readonly path: string };
 
 /**
  * Calls of a tool whose arguments are files (entries of type `files`): handles become copies to read and paths to change, names
@@ -57,26 +48,24 @@ export class RoleStep implements ToolStep {
   readonly needsHome = true;
   readonly #deps: RoleDeps;
   readonly #roles: ToolRoles;
-  readonly #onNotTaken: (tool: string, file: NotTaken) => void;
+  readonly #results: RoleResults;
+  readonly #tasks: RoleTasks;
 
   constructor(deps: RoleDeps, roles: ToolRoles, onNotTaken: (tool: string, file: NotTaken) => void) {
     this.#deps = deps;
     this.#roles = roles;
-    this.#onNotTaken = onNotTaken;
+    this.#results = new RoleResults(deps, roles, onNotTaken);
+    this.#tasks = new RoleTasks(deps, this.#results);
   }
 
   async prepare(call: ToolCall): Promise<PreparedCall> {
     const files = new CallFiles(this.#deps, call);
-    const uses: FileRecord[] = [];
+    const taken = new TakenArguments(this.#deps, call, files);
     const { records } = this.#deps;
     let isForwarded = false;
     try {
-      const edits = await this.#edits(call, files, uses);
-      const body = withValues(call.body.text, edits);
-      if (body === undefined) throw new Refusal('The arguments of the tool must be an object.');
-      // What is pending is renewed with the rest; its use ends with its record.
-      const use = new FileUse(records, [...uses, ...files.pendingFiles], call.timeoutMs);
-      const prepared = this.#forward(call, files, body, use);
+      const body = await taken.body(this.#roles.arguments);
+      const prepared = this.#forward(call, files, body, taken.uses);
       isForwarded = true;
       return prepared;
     } catch (error) {
@@ -87,218 +76,132 @@ export class RoleStep implements ToolStep {
       throw error;
     } finally {
       if (!isForwarded) {
-        await files.end(new Set(), true);
-        if (uses.length > 0) await records.release(uses, records.now()).catch(() => undefined);
+        await files.end(new Set(), 'ended');
+        if (taken.uses.length > 0) await records.release(taken.uses, records.now()).catch(() => undefined);
       }
     }
   }
 
-  /** Takes all files of the call into use, and says what the tool gets for them. */
-  async #edits(call: ToolCall, files: CallFiles, uses: FileRecord[]): Promise<Edit[]> {
-    const edits: Edit[] = [];
-    const byRole = new Map<string, string>();
-    for (const argument of ordered(this.#roles.arguments)) {
-      // oxlint-disable-next-line no-await-in-loop -- locks are taken one after the other
-      for (const one of await this.#values(call, argument)) {
-        const isRead = argument.role === 'in' || argument.role === 'edit';
-        const value = 'at' in one ? one.at.value : undefined;
-        const key = `${argument.role === 'edit' ? 'edit' : argument.name} ${value}`;
-        let path = isRead && value !== undefined ? byRole.get(key) : undefined;
-        // oxlint-disable-next-line no-await-in-loop -- the same
-        path ??= await this.#path(call, files, uses, argument, value);
-        byRole.set(key, path);
-        edits.push({ ...one, path });
-        if (edits.length > MAX_CALL_FILES) throw new Refusal(`A call takes at most ${MAX_CALL_FILES} files.`);
-      }
-    }
-    return edits;
-  }
-
-  /** Where an argument stands in the call, or where it is to be put. */
-  async #values(
-    call: ToolCall,
-    argument: RoleArgument,
-  ): Promise<({ readonly at: FileValue } | { readonly keys: readonly string[] })[]> {
-    const found = fileArguments(call.body.text, argument.keys);
-    if (found.kind === 'refused') {
-      const problem =
-        found.problem === 'ambiguous'
-          ? 'must be given once, written exactly like this'
-          : 'must be a text or a list of texts';
-      throw new Refusal(`The argument ${argument.name} ${problem}.`);
-    }
-    if (found.kind === 'values') return found.values.map((at) => ({ at }));
-    if (argument.role === 'in' || argument.role === 'edit') return [];
-    // A tool that must be told where to write is told so; one that need not goes on as it likes.
-    const schema = await this.#deps.schemas.of(call);
-    const properties = schema === undefined ? [] : schemaPath(schema, argument.keys, true);
-    const last = properties.at(-1);
-    const isWanted = properties.length === argument.keys.length && properties.every(({ required }) => required);
-    if (schema === undefined || last === undefined || !isWanted || mayBeList(schema, last.span)) return [];
-    return [{ keys: argument.keys }];
-  }
-
-  async #path(
-    call: ToolCall,
-    files: CallFiles,
-    uses: FileRecord[],
-    argument: RoleArgument,
-    value: string | undefined,
-  ): Promise<string> {
-    const { handles, records, artifacts } = this.#deps;
-    if (argument.role === 'out' || argument.role === 'out_dir') return files.want(argument, value);
-    const handle = value ?? '';
-    if (!handles.isHandle(handle)) {
-      if (argument.as === 'file_uri' && argument.role === 'in' && /^https?:\/\//i.test(handle)) return handle;
-      if (argument.role === 'edit' && argument.create) return files.want(argument, handle);
-      throw new Refusal(
-        `The argument ${argument.name} takes handles of files; ${shown(handle)} is none. ${handleGuidance(artifacts.uri_scheme)}`,
-      );
-    }
-    const file = await handles.take(call, handle, leaseUntil(records.now(), call.timeoutMs));
-    if (file === undefined)
-      throw new Refusal(`The file ${shown(handle)} is unknown or has expired. Make it or upload it again.`);
-    uses.push(file);
-    return argument.role === 'in' ? files.give(file, handle, argument) : files.edit(file, handle, argument);
-  }
-
-  #forward(call: ToolCall, files: CallFiles, body: string, use: FileUse): PreparedCall {
-    const startedAt = Date.now();
-    const ended = new AbortController();
-    const kept = new Set<string>();
-    let answering: Promise<unknown> | undefined;
-    let isLeft = false;
+  #forward(call: ToolCall, files: CallFiles, body: string, uses: readonly FileKey[]): PreparedCall {
+    const { records } = this.#deps;
+    const left: LeftRoles = { ...files.left, startedAt: Date.now(), uses };
+    // What is pending is renewed with the rest; its use ends with its record.
+    const use = new FileUse(records, [...uses, ...files.pendingFiles], call.timeoutMs);
+    const answering = new Answering(this.#results, call, files, left.startedAt);
+    let isTask = false;
     return {
       kind: 'forward',
       body: body === call.body.text ? call.body : editedCall(call.request, body),
       onResponse: async (text) => {
-        // Its files are looked for by nobody: what it was given stays for as long as its leases.
-        isLeft = taskIn(text) !== undefined;
-        if (isLeft) return text;
-        const answer = this.#answer(call, files, text, { startedAt, ended: ended.signal, kept });
-        answering = answer.catch(() => undefined);
-        return answer;
+        const task = taskIn(text);
+        if (task === undefined) return answering.answer(text);
+        isTask = true;
+        await use.leave(taskMs(task));
+        return this.#tasks.leave(call, files, left, task, text);
       },
       onEnd: async (_outcome, goesOn) => {
-        ended.abort();
-        if (goesOn === true || isLeft) {
-          await Promise.all([use.leave(call.timeoutMs), ...files.edits.map((edit) => edit.abandon())]);
-          if (goesOn === true) await this.#detach(call, files, startedAt);
+        await answering.end();
+        if (goesOn === true || isTask) {
+          await Promise.all(files.edits.map((edit) => edit.abandon()));
+          if (isTask) return;
+          await use.leave(call.timeoutMs);
+          await this.#detach(call, left);
         } else {
-          // What is about to be kept is kept or given up before anything goes.
-          await answering;
-          await Promise.all([files.end(kept, answering !== undefined), use.end()]);
+          await Promise.all([files.end(answering.kept, answering.hasAnswered ? 'ended' : 'unknown'), use.end()]);
         }
       },
     };
   }
 
-  resume({ caller, record }: Pick<ToolCall, 'caller' | 'record'>, { tool, files: left }: DetachedCall): ResumedCall {
-    const { startedAt, ...kept } = left as LeftRoles;
-    const ended = new AbortController();
+  resume({ caller, record }: Pick<ToolCall, 'caller' | 'record'>, { tool, files: kept }: DetachedCall): ResumedCall {
+    const left = kept as LeftRoles;
+    const { records } = this.#deps;
     // Its time limit ended with the exchange that it was meant for.
-    const call = { caller, record, tool, timeoutMs: null, signal: ended.signal };
-    const files = CallFiles.restored(this.#deps, call, kept);
-    const artifacts = new Set<string>();
-    let answering: Promise<unknown> | undefined;
+    const call: RoleCall = { caller, record, tool, timeoutMs: null, signal: new AbortController().signal };
+    const files = CallFiles.restored(this.#deps, call, left);
+    const answering = new Answering(this.#results, call, files, left.startedAt);
+    let isTask = false;
     return {
-      onResponse: (text) => {
-        const answer = this.#answer(call, files, text, { startedAt, ended: ended.signal, kept: artifacts });
-        answering = answer.catch(() => undefined);
-        return answer;
+      onResponse: async (text) => {
+        const task = taskIn(text);
+        if (task === undefined) return answering.answer(text);
+        isTask = true;
+        await leaseWithoutExchange(records, [...left.uses, ...files.pendingFiles], taskMs(task));
+        return this.#tasks.leave(call, files, left, task, text);
       },
       onEnd: async () => {
-        ended.abort();
-        await answering;
-        await files.end(artifacts, answering !== undefined);
+        await answering.end();
+        if (isTask) return;
+        await files.end(answering.kept, answering.hasAnswered ? 'ended' : 'unknown');
+        if (left.uses.length > 0) await records.release(left.uses, records.now()).catch(() => undefined);
       },
     };
   }
 
+  finish(task: FinishedTask, left: DetachedCall, text: string, result: Span): Promise<FinishedAnswer> {
+    return this.#tasks.finish(task, left, text, result);
+  }
+
+  about(task: FinishedTask, left: DetachedCall, text: string, end: TaskEnd | undefined): Promise<string> {
+    return this.#tasks.about(task, left, text, end);
+  }
+
   /** Its response comes on another stream, maybe at another replica. Never fails. */
-  async #detach({ record, request, tool, timeoutMs }: ToolCall, files: CallFiles, startedAt: number): Promise<void> {
-    const left: LeftRoles = { ...files.left, startedAt };
+  async #detach({ record, request, tool, timeoutMs }: ToolCall, files: LeftRoles): Promise<void> {
     try {
-      await detachCall(this.#deps.edits, record, request.idText, { tool, files: left }, leftForMs(timeoutMs));
+      await detachCall(this.#deps.edits, record, request.idText, { tool, files }, leftForMs(timeoutMs));
     } catch {
       // Its response will pass as it is.
     }
   }
-
-  async #answer(
-    call: RoleCall,
-    files: CallFiles,
-    text: string,
-    { startedAt, ended, kept }: { readonly startedAt: number; readonly ended: AbortSignal; readonly kept: Set<string> },
-  ): Promise<string> {
-    const at = locate(text, ['result']);
-    const result = at === undefined ? undefined : successfulResult(text.slice(at.start, at.end));
-    if (at === undefined || result === undefined) return withHandles(text, whole(text), files.namesOfFailed);
-    const timed = call.timeoutMs === null ? ended : AbortSignal.any([ended, AbortSignal.timeout(CAPTURE_MS)]);
-    const own = await new FileKeeper(this.#deps, files, timed).keep(result);
-    const found = await this.#found(call, files, { result, startedAt, signal: timed });
-    const all = [...own.files, ...found.files];
-    for (const file of all) {
-      kept.add(file.fileId);
-      this.#tell(file);
-    }
-    const names: PathName[] = [...own.names, ...files.names, ...found.names];
-    const renamed = withHandles(text, at, names);
-    const place = locate(renamed, ['result']) ?? at;
-    return withFiles(
-      this.#deps,
-      call,
-      { text: renamed, at: place },
-      { files: all, problems: [...own.problems, ...found.problems] },
-    );
-  }
-
-  async #found(
-    call: RoleCall,
-    files: CallFiles,
-    parts: { readonly result: ToolResult; readonly startedAt: number; readonly signal: AbortSignal },
-  ): Promise<KeptFiles> {
-    const { found: rules } = this.#roles;
-    if (rules.length === 0) return { files: [], names: [], problems: [] };
-    return foundFiles(this.#deps, files, { ...parts, rules, onNotTaken: (file) => this.#onNotTaken(call.tool, file) });
-  }
-
-  #tell(file: FileRecord): void {
-    const { telemetry, serverId, onListChanged } = this.#deps;
-    telemetry.artifact({ serverId, bytes: file.sizeBytes });
-    if (file.exposed) onListChanged(file);
-  }
 }
 
-/** What a model has done wrong, and can do better. */
-class Refusal extends Error {
-  override readonly name = 'Refusal';
-}
+/** The answer to one call, and what has become of its files. */
+class Answering {
+  readonly #results: RoleResults;
+  readonly #call: RoleCall;
+  readonly #files: CallFiles;
+  readonly #startedAt: number;
+  readonly #ended = new AbortController();
+  #running: Promise<unknown> | undefined;
+  /** Files that are artifacts now. */
+  readonly kept = new Set<string>();
 
-/** Edits last, so that nobody waits for a file while others wait for what this call has. */
-function ordered(roles: readonly RoleArgument[]): RoleArgument[] {
-  return roles.toSorted((a, b) => Number(a.role === 'edit') - Number(b.role === 'edit'));
-}
-
-/** The body with these values; undefined where there is no place for one. */
-function withValues(body: string, edits: readonly Edit[]): string | undefined {
-  const replaced = edits.flatMap((edit) =>
-    'at' in edit ? [{ start: edit.at.start, end: edit.at.end, with: JSON.stringify(edit.path) }] : [],
-  );
-  let text: string | undefined = splice(
-    body,
-    replaced.toSorted((a, b) => a.start - b.start),
-  );
-  for (const edit of edits) {
-    if ('at' in edit || text === undefined) continue;
-    text = withFileArgument(text, edit.keys, JSON.stringify(edit.path));
+  constructor(results: RoleResults, call: RoleCall, files: CallFiles, startedAt: number) {
+    this.#results = results;
+    this.#call = call;
+    this.#files = files;
+    this.#startedAt = startedAt;
   }
-  return text;
-}
 
-const whole = (text: string): Span => ({ start: 0, end: text.length });
+  /** Whether the tool has ended, so that it writes no more. */
+  get hasAnswered(): boolean {
+    return this.#running !== undefined;
+  }
+
+  answer(text: string): Promise<string> {
+    const answer = this.#answer(text);
+    this.#running = answer.catch(() => undefined);
+    return answer;
+  }
+
+  /** What is about to be kept is kept or given up. Never fails. */
+  async end(): Promise<void> {
+    this.#ended.abort();
+    await this.#running;
+  }
+
+  async #answer(text: string): Promise<string> {
+    const at = resultAt(text);
+    if (at === undefined) return renamedMessage(text, this.#files.allNames);
+    const ended = this.#ended.signal;
+    const signal = this.#call.timeoutMs === null ? ended : AbortSignal.any([ended, AbortSignal.timeout(CAPTURE_MS)]);
+    const startedAt = this.#startedAt;
+    const kept = await this.#results.keep(this.#call, this.#files, text.slice(at.start, at.end), { startedAt, signal });
+    for (const { fileId } of kept.files) this.kept.add(fileId);
+    this.#results.tell(kept.files);
+    return this.#results.shown(this.#call, text, at, kept);
+  }
+}
 
 const refused = (text: string): PreparedCall => ({ kind: 'result', result: errorResult(text) });
-
-const shown = (value: string): string =>
-  JSON.stringify(value.length > SHOWN_CHARS ? `${value.slice(0, SHOWN_CHARS)}…` : value);

@@ -106,7 +106,9 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathDeps): Pa
   const own = new OwnAnswers(mount, sessions);
   const workspaces = new Workspaces({ sessions, sessionFiles, store, refusesSessions });
   const spilled = mount.spilling === undefined ? [] : [new SpilledResults(mount.spilling, client, workspaces, store)];
-  const finishes = [...steps.values()].some((step) => 'finish' in step);
+  const named = [...steps.values()];
+  // Those that patterns of names find are counted and not listed: of tools with files, which finish their tasks.
+  const finishes = steps.size > named.length || named.some((step) => 'finish' in step);
   const taskResults = finishes ? [new TaskResults(steps, store)] : [];
   const ownTasks = new OwnTasks(store);
   const timeLimit = new TimeLimit((operation) => timeOver(operation, mount, client));

@@ -10,12 +10,15 @@ import type { Send, Step } from '../path/step.ts';
 import { callerOwner, type TaskOwner } from '../sessions/session-tasks.ts';
 import { workspaceRecord } from '../sessions/workspace-record.ts';
 import type { StateStore } from '../state/state-store.ts';
-import type { DetachedCall, ToolStep } from '../tools/tool-step.ts';
+import type { DetachedCall, FinishedTask, TaskEnd, ToolStep } from '../tools/tool-step.ts';
 
 type Store = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder' | 'now'>;
 
 const ABOUT_RESULTS: ReadonlySet<string> = new Set(['tasks/result', 'tasks/get', 'tasks/cancel']);
-const ENDED: ReadonlySet<string> = new Set(['"failed"', '"cancelled"']);
+const ENDS: ReadonlyMap<string, TaskEnd> = new Map([
+  ['"failed"', 'failed'],
+  ['"cancelled"', 'cancelled'],
+]);
 
 /** Results of tasks, which come with requests of their own: files out, as for any call. */
 export class TaskResults implements Step {
@@ -88,27 +91,29 @@ class TaskResult {
     const { owner, taskId, left, step } = this.#awaited;
     const result = toolResultIn(text);
     const status = locate(text, ['result', 'status']);
-    if (status !== undefined && ENDED.has(text.slice(status.start, status.end))) {
-      await this.#drop();
+    const end = status && ENDS.get(text.slice(status.start, status.end));
+    const isWhole = result !== undefined && locate(text, ['content'], result.start) !== undefined;
+    const task = this.#task();
+    if (task === undefined || step.finish === undefined) return text;
+    if (end !== undefined || !isWhole) {
+      if (step.about !== undefined) return step.about(task, left, text, end);
+      if (end !== undefined) await this.#drop(task);
       return text;
     }
-    const { file } = left;
-    const isWhole = result !== undefined && locate(text, ['content'], result.start) !== undefined;
-    if (!isWhole || step.finish === undefined || file === undefined) return text;
-    const { caller, isSessionless, serverId } = this.#operation;
-    const { sessionId } = file;
-    const record = isSessionless
-      ? workspaceRecord(serverId, sessionId, caller.principal, this.#store.now())
-      : this.#operation.session;
-    const { answer, isKept, end } = await step.finish(
-      { caller, record, signal: this.#reply.signal },
-      left,
-      text,
-      result,
-    );
-    this.#end = end;
-    if (!isKept) await forgetTaskCall(this.#store, owner, taskId, left);
-    return answer;
+    const finished = await step.finish(task, left, text, result);
+    this.#end = finished.end;
+    if (!finished.isKept) await forgetTaskCall(this.#store, owner, taskId, left);
+    return finished.answer;
+  }
+
+  /** Undefined where the call has left no files. */
+  #task(): FinishedTask | undefined {
+    const { left } = this.#awaited;
+    const sessionId = left.sessionId ?? left.file?.sessionId;
+    if (sessionId === undefined) return undefined;
+    const { caller, isSessionless, serverId, session } = this.#operation;
+    const record = isSessionless ? workspaceRecord(serverId, sessionId, caller.principal, this.#store.now()) : session;
+    return { caller, record, signal: this.#reply.signal };
   }
 
   async end(): Promise<void> {
@@ -116,10 +121,9 @@ class TaskResult {
   }
 
   /** What a task that has failed has written goes. */
-  async #drop(): Promise<void> {
+  async #drop(task: FinishedTask): Promise<void> {
     const { owner, taskId, left, step } = this.#awaited;
-    const { caller } = this.#operation;
     await forgetTaskCall(this.#store, owner, taskId, left);
-    await step.resume?.({ caller, record: this.#operation.session }, left)?.onEnd();
+    await step.resume?.(task, left)?.onEnd();
   }
 }

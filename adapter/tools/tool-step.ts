@@ -24,7 +24,15 @@ export interface ToolStep {
   resume?(call: Pick<ToolCall, 'caller' | 'record'>, left: DetachedCall): ResumedCall | undefined;
   /** A response with the result of a task that a call has made; `result` says where. */
   finish?(call: FinishedTask, left: DetachedCall, text: string, result: Span): Promise<FinishedAnswer>;
+  /**
+   * Any other message about a task that a call has made, and what the client gets; `end`: nothing has come of the task. Without
+   * it, `resume` is told that the task has ended.
+   */
+  about?(call: FinishedTask, left: DetachedCall, text: string, end: TaskEnd | undefined): Promise<string>;
 }
+
+/** What a task has come to that has no result of the tool. */
+export type TaskEnd = 'failed' | 'cancelled';
 
 /** Who asks for the result of a task. `record`: the session that the call's file belongs to. */
 export interface FinishedTask {
@@ -45,6 +53,8 @@ export interface FinishedAnswer {
 /** What is kept of a call that goes on without its reply. */
 export interface DetachedCall {
   readonly tool: string;
+  /** Of a task: the session that its files belong to, where that is not the one of `file`. */
+  readonly sessionId?: string | undefined;
   /** What it was told to write, or may have written. */
   readonly file?: FileRecord | undefined;
   /** What the step needs that has more files than one; it is kept as JSON. */

@@ -8,27 +8,33 @@ import { EventReader, isResponse } from '../kit/events.ts';
 import { type Door, openSession } from '../kit/session.ts';
 import { oneOf, problemsOf, saidBy } from './kit/roles.ts';
 
-const ROLES = [{ type: 'files', tools: ['make', 'change'], arguments: { path: { role: 'edit', create: true } } }];
+const ROLES = [
+  { type: 'files', tools: ['make', 'change'], arguments: { path: { role: 'edit', create: true } } },
+  { type: 'artifact_producer', tools: ['write'], output_path_argument: 'path' },
+];
 let upstream: ScriptedUpstream;
 let deployment: Deployment;
 
 beforeAll(async () => {
   upstream = await startScriptedUpstream({ eventIds: true, retryMs: 50, answers: 'sse' });
   const inputSchema = { type: 'object', properties: { path: { type: 'string' } } };
-  for (const name of ['make', 'change']) {
+  for (const name of ['make', 'change', 'write']) {
     upstream.tools.set(name, {
       definition: { inputSchema },
       async call(scripted) {
-        const { path, key } = scripted.arguments;
+        const { path, key, task } = scripted.arguments;
         if (typeof key === 'string') {
           scripted.stream().detach();
           await scripted.released(key);
         }
         await appendFile(String(path), `${String(key)}\n`);
-        return { content: [{ type: 'text', text: `changed ${String(path)}` }] };
+        return typeof task === 'string'
+          ? { task: { taskId: task, status: 'working', statusMessage: `At ${String(path)}`, ttl: 60_000 } }
+          : { content: [{ type: 'text', text: `changed ${String(path)}` }] };
       },
     });
   }
+  upstream.methods.set('tasks/result', () => ({ content: [{ type: 'text', text: 'ended' }] }));
   deployment = await startDeployment({ config: { servers: [mounted('up', upstream.url, { adapters: ROLES })] } });
 });
 afterAll(async () => {
@@ -37,8 +43,8 @@ afterAll(async () => {
 });
 
 /** A call that the server detaches, and the stream on which its response is waited for at the other replica. */
-async function detached(at: Door, other: Door, args: object): Promise<EventReader> {
-  const call = new EventReader(await at.request('tools/call', { name: 'change', arguments: args }));
+async function detached(at: Door, other: Door, args: object, name = 'change'): Promise<EventReader> {
+  const call = new EventReader(await at.request('tools/call', { name, arguments: args }));
   expect(await call.rest()).toEqual([]);
   return new EventReader(await other.stream({ lastEventId: call.lastEventId }));
 }
@@ -67,4 +73,19 @@ test('whoever changes the file meanwhile wins, and the other is told', async () 
   expect(problemsOf(message)).toMatchObject([{ code: 'storage_busy' }]);
   expect(asObject(message['result'])['content']).toMatchObject([{ text: `changed ${uri}` }]);
   expect(String(await readResource(a, uri))).toBe('undefined\nundefined\n');
+});
+
+test.each(['change', 'write'])('a task of the tool %s that comes on another stream keeps its file', async (tool) => {
+  const session = await openSession(deployment.a);
+  const [a, b] = [session.at(deployment.a), session.at(deployment.b)];
+  const { uri } = oneOf(await a.tool('make', { path: 'notes.txt' }));
+  const path = tool === 'change' ? uri : 'new.txt';
+  const stream = await detached(a, b, { path, key: `task-${tool}`, task: tool }, tool);
+  upstream.release(`task-${tool}`);
+  expect(asObject((await stream.message(isResponse))['result'])['task']).toMatchObject({ taskId: tool });
+  const result = await a.call('tasks/result', { taskId: tool });
+  const made = asObject(asObject(asObject(result['result'])['_meta'])['artifact']);
+  expect(made).toMatchObject(tool === 'change' ? { artifact_uri: uri, version: 2 } : { filename: 'new.txt' });
+  const text = String(await readResource(b, String(made['artifact_uri'])));
+  expect(text).toBe(`${tool === 'change' ? 'undefined\n' : ''}task-${tool}\n`);
 });
