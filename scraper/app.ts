@@ -6,9 +6,10 @@ import { ConfigFile, type LoadedConfig } from './config-file.ts';
 import { createScraper } from './create-scraper.ts';
 import { healthObject, sourceHealth, type HealthObject } from './http/health.ts';
 import { adminRoutes } from './http/admin-routes.ts';
-import { adminToken, bearerToken } from './http/bearer-token.ts';
+import { bearerToken } from '../lib/http/bearer-token.ts';
+import { HttpServer } from '../lib/http/http-server.ts';
+import { adminToken } from './http/admin-token.ts';
 import { healthRoutes } from './http/health-routes.ts';
-import { HttpServer } from './http/http-server.ts';
 import type { Logger } from './logger.ts';
 
 export interface AppOptions {

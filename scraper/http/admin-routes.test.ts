@@ -7,9 +7,10 @@ import { createLogger } from '../logger.ts';
 import { StateUnavailable } from '../state/ledger.ts';
 import { Refused } from '../status.ts';
 import { adminRoutes } from './admin-routes.ts';
-import { adminToken, bearerToken } from './bearer-token.ts';
+import { bearerToken } from '../../lib/http/bearer-token.ts';
+import { adminToken } from './admin-token.ts';
 import { healthRoutes } from './health-routes.ts';
-import { HttpServer } from './http-server.ts';
+import { HttpServer } from '../../lib/http/http-server.ts';
 import { run, ScraperDouble, statusOf, windowAt } from './testing/scraper-double.ts';
 
 const ENV = {

@@ -3,11 +3,11 @@ import type { Scraper } from '../scraper.ts';
 import { StateUnavailable } from '../state/ledger.ts';
 import { podOf } from '../state/rendezvous.ts';
 import { Refused, type TriggerResult } from '../status.ts';
-import { type Answer, ok, Refusal } from './answer.ts';
+import { type Answer, ok, Refusal } from '../../lib/http/answer.ts';
 import { backfillRange } from './backfill-range.ts';
 import { pagingOf } from './paging.ts';
-import { jsonObject } from './request-body.ts';
-import type { Call, Route } from './route.ts';
+import { jsonObject } from '../../lib/http/request-body.ts';
+import type { Call, Route } from '../../lib/http/route.ts';
 import { configView, runView, sourceLine, sourceView, statusView, windowView } from './views.ts';
 
 /** What the admin API asks of the scraper. */

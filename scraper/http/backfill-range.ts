@@ -1,5 +1,5 @@
 import { parseIsoTime } from '../times/strptime.ts';
-import { Refusal } from './answer.ts';
+import { Refusal } from '../../lib/http/answer.ts';
 
 export interface BackfillRange {
   readonly start: Date;

@@ -1,6 +1,6 @@
 import type { HealthObject } from './health.ts';
-import { ok } from './answer.ts';
-import type { Route } from './route.ts';
+import { ok } from '../../lib/http/answer.ts';
+import type { Route } from '../../lib/http/route.ts';
 
 export interface HealthSource {
   health(): HealthObject;

@@ -5,12 +5,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { holdConnections } from '../../lib/net/testing/hold-connections.ts';
 import { healthObject } from './health.ts';
 import { createLogger } from '../logger.ts';
-import { ok } from './answer.ts';
-import { bearerToken } from './bearer-token.ts';
+import { ok } from '../../lib/http/answer.ts';
+import { bearerToken } from '../../lib/http/bearer-token.ts';
 import { healthRoutes } from './health-routes.ts';
-import { HttpServer, type HttpServerOptions } from './http-server.ts';
-import { MAX_BODY_BYTES } from './request-body.ts';
-import type { Call } from './route.ts';
+import { HttpServer, type HttpServerOptions } from '../../lib/http/http-server.ts';
+import { MAX_BODY_BYTES } from '../../lib/http/request-body.ts';
+import type { Call } from '../../lib/http/route.ts';
 
 const health = healthObject({
   version: '1',

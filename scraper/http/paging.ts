@@ -1,4 +1,4 @@
-import { Refusal } from './answer.ts';
+import { Refusal } from '../../lib/http/answer.ts';
 
 const MOST = 500;
 const USUAL = 100;

@@ -1,19 +1,25 @@
 import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { localUrl } from '../../lib/net/local-url.ts';
-import { createServerForFew } from '../../lib/net/few-connections.ts';
-import type { Logger } from '../logger.ts';
+import { localUrl } from '../net/local-url.ts';
+import { createServerForFew } from '../net/few-connections.ts';
 import { type Answer, Refusal } from './answer.ts';
 import { discardBody, readBody } from './request-body.ts';
-import { findRoute, type Found, type Route } from './route.ts';
+import { type Call, findRoute, type Found, type Route } from './route.ts';
 
 /** How long answers that are under way may take to leave at the end. */
 const FLUSH_MS = 1_000;
-/** Administrators, probes and the operator are few; the rest of what a process may open is for scraping. */
+/** Administrators, probes and the operator are few; the rest of what a process may open is for its work. */
 const MAX_CONNECTIONS = 256;
 /** For a whole request to arrive. */
 const REQUEST_MS = 10_000;
+
+/** The part of a program's log that is used here. */
+interface HttpLogger {
+  debug(attributes: object, message: string): void;
+  info(attributes: object, message: string): void;
+  error(attributes: object, message: string): void;
+}
 
 export interface HttpServerOptions {
   /** Open to everybody. */
@@ -22,7 +28,13 @@ export interface HttpServerOptions {
   readonly admin:
     | { readonly routes: readonly Route[]; readonly hasToken: (authorization?: string) => boolean }
     | undefined;
-  readonly logger: Pick<Logger, 'debug' | 'info' | 'error'>;
+  readonly logger: HttpLogger;
+  /** Why a request may not come in, whatever it asks for; undefined: it may. */
+  readonly refuses?: (headers: IncomingHttpHeaders) => string | undefined;
+  /** Told each request, with the pattern of its route; '' where none was found. */
+  readonly onRequest?: (route: string, status: number) => void;
+  /** For a route to answer, in milliseconds. Default: as long as it takes. */
+  readonly answerMs?: number;
 }
 
 /** One port for health checks and the admin API. Every path but the open ones asks for the token before anything else. */
@@ -58,31 +70,48 @@ export class HttpServer {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // Somebody who leaves early is no failure of the program.
     request.on('error', () => undefined);
-    const answer = await this.#answer(request).catch((error: unknown) => this.#refused(request, error));
+    const found = { route: '' };
+    const answer = await this.#answer(request, found).catch((error: unknown) => this.#refused(request, error));
     // Closing the connection at once could cost its sender the answer.
     if (!request.complete) discardBody(request);
+    this.#options.onRequest?.(found.route, answer.status);
     send(response, answer);
   }
 
-  async #answer(request: IncomingMessage): Promise<Answer> {
+  async #answer(request: IncomingMessage, noted: { route: string }): Promise<Answer> {
     const { method = '', url = '', headers } = request;
-    const { open, admin } = this.#options;
+    const { open, admin, refuses } = this.#options;
+    const refused = refuses?.(headers);
+    if (refused !== undefined) throw new Refusal(403, refused);
     const [path = ''] = url.split('?', 1);
     const found = findRoute(open, method, path) ?? this.#foundByAdmin(request, path);
+    noted.route = found.route.path;
     const body = await readBody(request);
     const isAdmin = admin?.routes.includes(found.route) === true;
     if (isAdmin && found.route.method === 'POST') {
       this.#options.logger.info(
-        { route: `${method} ${found.route.path}`, source: found.name },
+        { route: `${method} ${found.route.path}`, ...(found.name !== '' && { source: found.name }) },
         'asked by an administrator',
       );
     }
-    return found.route.answer({
+    return this.#inTime(found.route, {
       name: found.name,
       query: new URLSearchParams(url.slice(path.length)),
       body,
       contentType: (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '',
     });
+  }
+
+  async #inTime(route: Route, call: Call): Promise<Answer> {
+    const { answerMs } = this.#options;
+    if (answerMs === undefined) return route.answer(call);
+    const late = Promise.withResolvers<Answer>();
+    const timer = setTimeout(() => late.reject(new Refusal(504, `No answer within ${answerMs / 1000} s`)), answerMs);
+    try {
+      return await Promise.race([route.answer(call), late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   #foundByAdmin({ method = '', headers }: IncomingMessage, path: string): Found {

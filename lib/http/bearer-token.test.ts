@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adminToken, bearerToken } from './bearer-token.ts';
+import { bearerToken } from './bearer-token.ts';
 
 test.each<[string | undefined, boolean]>([
   ['Bearer Right-Token', true],
@@ -26,14 +26,4 @@ test('a token may have letters beyond ASCII, whose bytes are compared', () => {
 
 test('nobody has an empty token', () => {
   for (const header of ['Bearer ', 'Bearer  ', 'Bearer', '', undefined]) expect(bearerToken('')(header)).toBe(false);
-});
-
-test.each<[boolean, string | null, Record<string, string>, string | undefined]>([
-  [true, 'ADMIN', { ADMIN: 'secret' }, 'secret'],
-  [true, 'ADMIN', { ADMIN: ' secret\n' }, 'secret'],
-  [false, 'ADMIN', { ADMIN: 'secret' }, undefined],
-  [true, 'ADMIN', {}, ''],
-  [true, null, { ADMIN: 'secret' }, ''],
-])('with enableAdminApi %s, adminSecretEnv %s and %j the token is %j', (enableAdminApi, adminSecretEnv, env, token) => {
-  expect(adminToken({ enableAdminApi, adminSecretEnv }, env)).toBe(token);
 });
