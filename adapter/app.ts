@@ -8,8 +8,11 @@ import type { Environment } from '../lib/references/reference.ts';
 import type { Redaction } from '../lib/redaction/redact.ts';
 import { ignoredVariables } from '../crds/v1alpha1/ignored-variables.ts';
 import { watchReferences } from '../lib/references/watch-references.ts';
+import type { AdminPort } from '../lib/http/admin-port.ts';
+import type { AdminSettings } from '../lib/http/admin-settings.ts';
 import { type AccessWarning, accessWarnings } from './access-warnings.ts';
 import { accountLimits, ByteAccount } from './byte-account.ts';
+import { LimitsHit } from './admin/limits-hit.ts';
 import { Caches } from './caches.ts';
 import { createSandbox } from './code-mode/sandbox/create-sandbox.ts';
 import { codeTools } from './code-tools.ts';
@@ -44,6 +47,7 @@ import { OriginPolicy } from './http/origin.ts';
 import { RunningDownloads } from './http/running-downloads.ts';
 import { createServer } from './http/server.ts';
 import { KeyedHashes } from './keyed-hashes.ts';
+import { openAdmin } from './open-admin.ts';
 import { openIdentity } from './open-identity.ts';
 import { openFiles, storesFiles } from './open-files.ts';
 import { readiness } from './readiness.ts';
@@ -80,6 +84,8 @@ export interface AdapterOptions {
   readonly version: string;
   /** Folder with the files of referenced Secrets and ConfigMaps, whose change is shown in the health object. */
   readonly references?: string;
+  /** Where who operates the adapter is answered; undefined: nowhere. */
+  readonly admin?: AdminSettings | undefined;
   /** How long running calls may go on after `stop`, in milliseconds. */
   readonly shutdownGraceMs: number;
   /** Ends the process at once (`unavailable_policy: exit`); why has been logged. */
@@ -156,6 +162,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     : undefined;
   opening.defer(async () => opened?.close());
 
+  const limits = new LimitsHit();
   const sessions = new SessionRegistry(
     store,
     {
@@ -163,7 +170,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       maxInFlight: config.sessions.max_in_flight_per_session,
       idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
     },
-    telemetry,
+    limits.counting(telemetry),
   );
   opening.defer(() => sessions.stop());
   const backend = (): Backend => (state.status().fallback ? 'memory' : BACKENDS[backendType]);
@@ -204,6 +211,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   /** Aborted once the adapter drains. */
   const stopping = stop.signal;
   let app: FastifyInstance | undefined;
+  let admin: AdminPort | undefined;
   let hosts: HostNames | undefined;
   let warnings: readonly AccessWarning[] = [];
   let listening: Listening = { host: core.host, port: core.port };
@@ -392,6 +400,11 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     await janitor.reconcile(stopping);
     const open = await openPort(app, { host, port });
     listening = open.listening;
+    if (options.admin !== undefined) {
+      const parts = { config, version, mounts, store, bus, opened, sessionFiles, limits, health, notReady };
+      const secretOf = (): string => hashSecret.value;
+      admin = await openAdmin(options.admin, { ...parts, secret: secretOf, telemetry, logger, redact });
+    }
     pings.start();
     void identity.start();
     return open.url;
@@ -411,6 +424,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       endWaits: () => state.endWaits(),
       graceMs: options.shutdownGraceMs,
     });
+    await admin?.close();
     await toClose.disposeAsync();
   };
   let closed: Promise<void> | undefined;

@@ -10,7 +10,7 @@ const ORDER = (
   'state/open path upstream sessions ' +
   'files/keys files/disk files/s3 files/locks files/urls files/store files/uploads files/reconcile cleanup ' +
   'tools lists uploads artifacts spill file-roles mount code-mode/text code-mode/search code-mode/sandbox code-mode health ' +
-  'steps steps/visible steps/sessions callers gateway http http/upload suggest connect'
+  'steps steps/visible steps/sessions callers gateway http http/upload admin suggest connect'
 ).split(' ');
 /** Files beside the folders that know none of them; the others put the program together. */
 const FOR_ALL = ['errors.ts', 'limits.ts', 'byte-account.ts', 'caches.ts', 'sealed-text.ts'];

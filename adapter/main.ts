@@ -103,6 +103,7 @@ async function run({ config, places }: Loaded, options: import('./options.ts').O
   const { redactionOf } = await import('../crds/config/adapter-file/redact-config.ts');
   const { timerMs } = await import('../lib/timer-ms.ts');
   const { releaseMemory } = await import('../lib/memory/release-memory.ts');
+  const { adminSettings } = await import('../lib/http/admin-settings.ts');
   const redaction = redactionOf(config, process.env, places);
   const logOutput = new LogOutput();
   const logger = createLogger(options.logLevel ?? config.core.log_level, redaction, logOutput);
@@ -118,6 +119,7 @@ async function run({ config, places }: Loaded, options: import('./options.ts').O
       env: process.env,
       version,
       references: options.references,
+      admin: adminSettings('MCP_ADAPTER', process.env),
       shutdownGraceMs: timerMs(shutdownGrace(process.env, config.core.shutdown_grace_seconds)),
       exit: () => process.exit(1),
     });

@@ -63,6 +63,9 @@ Environment:
                                         core.shutdown_grace_seconds
   MCP_ADAPTER_NAME                      name of this adapter, the same at all replicas: with a Redis that several
                                         adapters use, it tells their replicas apart
+  MCP_ADAPTER_ADMIN_PORT, MCP_ADAPTER_ADMIN_KEY
+                                        both: kubectl mcpadapter is answered at this port of 127.0.0.1, and who sends
+                                        this key (at least 16 characters) as Authorization: Bearer
   Every \${NAME} and \${NAME:-default} in the file is taken from the environment.
 `;
 

@@ -135,6 +135,21 @@ for (const technology of stateStores) {
       });
     });
 
+    test('active sessions are listed page by page, those that were used last first', async () => {
+      const old = await opened({ lastActiveAt: T - 3 * MINUTE });
+      const middle = await opened({ lastActiveAt: T - 2 * MINUTE });
+      const newest = await opened({ lastActiveAt: T - MINUTE });
+      await tombstoned(T + DAY);
+      const ids = async (offset: number, limit: number): Promise<string[]> =>
+        (await b.active({ offset, limit })).map(({ sessionId }) => sessionId);
+      expect(await ids(0, 2)).toEqual([newest.sessionId, middle.sessionId]);
+      expect(await ids(2, 2)).toEqual([old.sessionId]);
+      expect(await ids(3, 2)).toEqual([]);
+      expect(await ids(0, 0)).toEqual([]);
+      await a.touch(old, alice(T));
+      expect(await a.active({ offset: 0, limit: 1 })).toEqual([{ ...old, lastActiveAt: T }]);
+    });
+
     describe('reserve and release', () => {
       test('active sessions and reservations share the places', async () => {
         await opened();

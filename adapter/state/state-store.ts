@@ -118,6 +118,8 @@ export interface StateStore {
   /** Removes up to `limit` tombstones of both kinds that have expired and returns their records. */
   expireTombstones(options: { now: number; limit: number }): Promise<SessionRecord[]>;
 
+  /** Active sessions, those that were used last first, for who operates the adapter. One that is used meanwhile may come twice. */
+  active(options: { offset: number; limit: number }): Promise<SessionRecord[]>;
   /** Counts for health and metrics: active sessions, tombstones of both kinds and leases that have not expired. */
   counts(now: number): Promise<StateCounts>;
   /**

@@ -70,6 +70,15 @@ export class RevisionProbe {
     return running;
   }
 
+  /** What is known now without asking, for whoever brings no headers of their own; undefined: nothing. */
+  get known(): RevisionFamily | undefined {
+    if (!this.#upstream.modern) return 'legacy';
+    const now = Date.now();
+    if (now < this.#modernUntil) return 'modern';
+    const without = this.#without.get('');
+    return without !== undefined && now < without.until ? without.family : undefined;
+  }
+
   /** Whether the upstream has said that it has none of these. */
   lacks(capability: Capability): boolean {
     return this.#capabilities !== undefined && this.#capabilities[capability] === undefined;

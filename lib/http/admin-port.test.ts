@@ -8,6 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { type AdminPort, openAdminPort } from './admin-port.ts';
 import { adminSettings } from './admin-settings.ts';
 import { ok } from './answer.ts';
+import type { ServedRequest } from './http-server.ts';
 
 const KEY = 'b0e3b7f4-8f5e-4a7e-9a43-0d7e6f3e2a11';
 const warned: object[] = [];
@@ -27,7 +28,7 @@ afterEach(async () => {
 
 async function start(seen: [string, number][] = [], port = 0): Promise<string> {
   const routes = [{ method: 'GET', path: '/v1/status', answer: () => ok({ fine: true }) }] as const;
-  const onRequest = (route: string, status: number): void => void seen.push([route, status]);
+  const onRequest = ({ route, status }: ServedRequest): void => void seen.push([route, status]);
   open = await openAdminPort({ port, key: KEY }, routes, { logger, onRequest });
   return open.url ?? '';
 }

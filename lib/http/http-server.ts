@@ -21,6 +21,15 @@ interface HttpLogger {
   error(attributes: object, message: string): void;
 }
 
+export interface ServedRequest {
+  readonly method: string;
+  /** Pattern of the route that matched; '' where none did. */
+  readonly route: string;
+  /** HTTP status. */
+  readonly status: number;
+  readonly seconds: number;
+}
+
 export interface HttpServerOptions {
   /** Open to everybody. */
   readonly open: readonly Route[];
@@ -31,8 +40,7 @@ export interface HttpServerOptions {
   readonly logger: HttpLogger;
   /** Why a request may not come in, whatever it asks for; undefined: it may. */
   readonly refuses?: (headers: IncomingHttpHeaders) => string | undefined;
-  /** Told each request, with the pattern of its route; '' where none was found. */
-  readonly onRequest?: (route: string, status: number) => void;
+  readonly onRequest?: (served: ServedRequest) => void;
   /** For a route to answer, in milliseconds. Default: as long as it takes. */
   readonly answerMs?: number;
 }
@@ -71,10 +79,12 @@ export class HttpServer {
     // Somebody who leaves early is no failure of the program.
     request.on('error', () => undefined);
     const found = { route: '' };
+    const started = performance.now();
     const answer = await this.#answer(request, found).catch((error: unknown) => this.#refused(request, error));
     // Closing the connection at once could cost its sender the answer.
     if (!request.complete) discardBody(request);
-    this.#options.onRequest?.(found.route, answer.status);
+    const seconds = (performance.now() - started) / 1000;
+    this.#options.onRequest?.({ method: request.method ?? '', route: found.route, status: answer.status, seconds });
     send(response, answer);
   }
 

@@ -113,6 +113,7 @@ const STORE: Steps<Omit<StateStore, 'clear' | 'close'>, SessionMirror> = {
   },
   expireWorkspaces: removed,
   expireTombstones: removed,
+  active: 'at once',
   // Health and telemetry ask, and want to know how things are now.
   counts: 'at once',
   tryLock: 'waits',

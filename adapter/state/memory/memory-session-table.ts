@@ -169,6 +169,12 @@ export class MemorySessionTable implements SessionTable {
     return expired;
   }
 
+  active(offset: number, limit: number): Row[] {
+    const rows = [...this.#active.values()];
+    rows.sort((a, b) => b.record.lastActiveAt - a.record.lastActiveAt);
+    return rows.slice(offset, offset + limit);
+  }
+
   counts(now: number): StateCounts {
     let tombstones = 0;
     for (const { ending } of this.#ended.values()) if (ending !== null && ending.expiresAt > now) tombstones += 1;

@@ -163,6 +163,10 @@ export class MemoryStore implements StateStore {
     return rules.expireTombstones(this.#table, options);
   }
 
+  async active({ offset, limit }: { offset: number; limit: number }): Promise<SessionRecord[]> {
+    return this.#table.active(offset, limit).map(({ record }) => record);
+  }
+
   async counts(now: number): Promise<StateCounts> {
     return this.#table.counts(now);
   }

@@ -254,6 +254,22 @@ export class RedisStore implements StateStore {
     );
   }
 
+  async active({ offset, limit }: { offset: number; limit: number }): Promise<SessionRecord[]> {
+    if (limit <= 0) return [];
+    const last = offset + limit - 1;
+    const names = await this.#connection.run((redis) => redis.zrevrange(this.#keys.active, offset, last));
+    const found = await Promise.all(
+      names.map(async (name) => {
+        const fields = await this.#connection.run((redis) =>
+          redis.hmget(this.#keys.session(name), ...scripts.HASH_FIELDS),
+        );
+        return decodeSession(this.#keys.parse(name), fields);
+      }),
+    );
+    // One may have ended since its name was read.
+    return found.flatMap((session) => (session?.ending === null ? [session.record] : []));
+  }
+
   async counts(now: number): Promise<StateCounts> {
     const { active, inFlight, tombstones } = this.#keys;
     const keys = [active, inFlight, tombstones];

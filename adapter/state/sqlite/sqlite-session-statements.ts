@@ -49,6 +49,9 @@ export function sessionStatements(database: DatabaseSync) {
     touch: sql('UPDATE sessions SET last_active_at = max(last_active_at, ?) WHERE id = ?'),
     end: sql('UPDATE sessions SET expires_at = ?, reason = ? WHERE id = ?'),
     delete: sql('DELETE FROM sessions WHERE id = ?'),
+    selectActive: sql(
+      'SELECT * FROM sessions WHERE expires_at IS NULL ORDER BY last_active_at DESC, id LIMIT ? OFFSET ?',
+    ),
     countActive: sql('SELECT count(*) AS n FROM sessions WHERE expires_at IS NULL'),
     countTombstones: sql('SELECT count(*) AS n FROM sessions WHERE expires_at IS NOT NULL AND expires_at > ?'),
     clearSessions: sql('DELETE FROM sessions'),

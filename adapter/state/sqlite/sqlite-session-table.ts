@@ -220,6 +220,11 @@ export class SqliteSessionTable implements SessionTable {
     return this.#all(this.#sql.selectExpired.all(now, limit));
   }
 
+  active(offset: number, limit: number): Row[] {
+    this.saveActivity();
+    return this.#all(this.#sql.selectActive.all(limit, offset));
+  }
+
   counts(now: number): StateCounts {
     this.#activeRows ??= count(this.#sql.countActive);
     return {

@@ -168,6 +168,10 @@ export class SqliteStore implements StateStore {
     return this.#step((table) => rules.expireTombstones(table, options));
   }
 
+  active({ offset, limit }: { offset: number; limit: number }): Promise<SessionRecord[]> {
+    return this.#step((table) => table.active(offset, limit).map(({ record }) => record));
+  }
+
   counts(now: number): Promise<StateCounts> {
     return this.#step((table) => table.counts(now));
   }

@@ -46,6 +46,8 @@ export interface SessionTable {
   idleWorkspaces(idleBefore: number, now: number): Iterable<SessionRow>;
   /** Up to `limit` tombstones of both kinds that have expired. */
   expired(now: number, limit: number): SessionRow[];
+  /** Active sessions, those that were used last first. */
+  active(offset: number, limit: number): SessionRow[];
   counts(now: number): StateCounts;
   clear(): void;
 
