@@ -14,6 +14,8 @@ const ORDER = [
   ...'group build status'.split(' ').map((room) => `scrape-group/${room}`),
   'scrape-group',
   'local',
+  ...'cluster output commands/status commands'.split(' ').map((room) => `plugin/${room}`),
+  'plugin',
 ];
 /** Files beside the folders that folders may import. */
 const SHARED = ['command-line.ts', 'controller-deps.ts'];

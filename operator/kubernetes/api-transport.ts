@@ -173,7 +173,8 @@ export class ApiTransport {
   }
 }
 
-function dispatcherFor({ tls, proxyUrl }: Connection, connections: number | null): Dispatcher {
+/** Connections of HTTP/1.1 to an API server. @param connections at a time; null: any number */
+export function dispatcherFor({ tls, proxyUrl }: Connection, connections: number | null): Dispatcher {
   const options = {
     connections,
     pipelining: 1,

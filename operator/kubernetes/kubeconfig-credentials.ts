@@ -6,8 +6,8 @@ import { type Connection, type Credentials, refreshed } from './credentials.ts';
 import { plainConnection } from './plain-kubeconfig.ts';
 
 /** Context that the library makes up where it finds nothing, for an API server at http://localhost:8080. */
-const MADE_UP = 'loaded-context';
-const NOTHING_FOUND = 'it does not exist, $KUBECONFIG is unset, and this is no pod; give --kubeconfig FILE';
+export const MADE_UP = 'loaded-context';
+export const NOTHING_FOUND = 'it does not exist, $KUBECONFIG is unset, and this is no pod; give --kubeconfig FILE';
 
 /**
  * The current context of a kubeconfig: `file`, or what kubectl would take ($KUBECONFIG, ~/.kube/config). Exec plugins,
@@ -36,7 +36,8 @@ async function libraryCredentials(file: string | undefined, now: () => number): 
   }, now);
 }
 
-async function connectionOf(config: KubeConfig): Promise<Connection> {
+/** How the current context of a kubeconfig leads to its API server, with the credentials that it names. */
+export async function connectionOf(config: KubeConfig): Promise<Connection> {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('the kubeconfig has no current context with a cluster');
   const options: RequestOptions = {};

@@ -10,6 +10,9 @@ import { spread } from '../../pods/spread.ts';
 import type { BuildContext } from './build-context.ts';
 import { EMPTIED_VARIABLES } from '../../../crds/v1alpha1/code-variables.ts';
 import {
+  ADMIN_KEY_VARIABLE,
+  ADMIN_PORT,
+  ADMIN_PORT_VARIABLE,
   CONFIG_FILE,
   CONFIG_FOLDER,
   CONTAINER,
@@ -98,11 +101,12 @@ function podSpec(adapter: McpAdapter, config: EffectiveConfig, context: BuildCon
 }
 
 function container(
-  { spec, metadata }: McpAdapter,
+  adapter: McpAdapter,
   config: EffectiveConfig,
   context: BuildContext,
   references: ReferenceVolumes,
 ): object {
+  const { spec, metadata } = adapter;
   return {
     name: CONTAINER,
     image: spec.image ?? context.image,
@@ -120,6 +124,7 @@ function container(
     env: [
       ...(spec.env ?? []),
       ...variable(spec, SHUTDOWN_VARIABLE, String(config.shutdownSeconds)),
+      ...adminVariables(adapter, config),
       ...(usesRedis(config) ? variable(spec, NAME_VARIABLE, nameInRedis(metadata)) : []),
       ...emptiedVariables(spec),
     ],
@@ -141,6 +146,17 @@ function container(
       ...references.volumeMounts,
     ],
   };
+}
+
+/**
+ * Where the plugin for kubectl is answered. The key is the uid of the resource: whoever may read the resource knows it, and
+ * other containers of the pod, which reach 127.0.0.1 too, do not. Without a cluster there is none.
+ */
+function adminVariables({ spec, metadata: { uid } }: McpAdapter, { port, metrics }: EffectiveConfig): object[] {
+  if (uid === undefined) return [];
+  let adminPort = ADMIN_PORT;
+  while (adminPort === port || adminPort === metrics?.port) adminPort += 1;
+  return [...variable(spec, ADMIN_PORT_VARIABLE, String(adminPort)), ...variable(spec, ADMIN_KEY_VARIABLE, uid)];
 }
 
 /** What the objects of `envFrom` hold is known to the pods only; some names in them would be code. */
