@@ -14,7 +14,9 @@ const ORDER = [
   ...'group build status'.split(' ').map((room) => `scrape-group/${room}`),
   'scrape-group',
   'local',
-  ...'cluster output commands/status commands'.split(' ').map((room) => `plugin/${room}`),
+  ...'cluster output commands/status commands/logs commands/call commands/report commands'
+    .split(' ')
+    .map((room) => `plugin/${room}`),
   'plugin',
 ];
 /** Files beside the folders that folders may import. */

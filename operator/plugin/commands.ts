@@ -1,5 +1,16 @@
 import type { Rule, Run } from './commands/command.ts';
-import { FORWARD, GET_ADAPTER, LIST_ADAPTERS, LIST_PODS, LIST_SOURCES } from './commands/rules.ts';
+import {
+  EVICT,
+  FORWARD,
+  GET_ADAPTER,
+  LIST_ADAPTERS,
+  LIST_EVENTS,
+  LIST_PODS,
+  LIST_SOURCES,
+  PATCH_ADAPTER,
+  PATCH_SOURCE,
+  READ_LOGS,
+} from './commands/rules.ts';
 
 export interface Command {
   /** One line for the list of commands. */
@@ -12,9 +23,14 @@ export interface Command {
   readonly examples: readonly string[];
   /** What the caller's Role must hold in the namespace; empty: the cluster is not asked. */
   readonly rules: readonly Rule[];
+  /** It answers --help itself. */
+  readonly hasOwnHelp?: true;
   /** Loads it: no command waits for what others need. */
   readonly load: () => Promise<Run>;
 }
+
+/** To ask a pod of a McpAdapter. */
+const ASKING: readonly Rule[] = [LIST_PODS, FORWARD];
 
 /** Every command; its help, its page in the docs, the completion and its Role follow from this. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
@@ -30,5 +46,187 @@ Exit code 1: something is not as it should be.
     examples: ['kubectl mcpadapter status', 'kubectl mcpadapter status search -n tools -o yaml'],
     rules: [LIST_ADAPTERS, LIST_SOURCES, GET_ADAPTER, LIST_PODS, FORWARD],
     load: async () => (await import('./commands/status.ts')).run,
+  },
+  tools: {
+    summary: 'which tools clients see, which are hidden, and why',
+    synopsis: 'NAME',
+    help: `Asks a pod, and the pod its upstreams, as for a client that brings no headers of its own.
+
+  --server ID            of one server only
+  --hidden               only those that are not listed
+  --principal WHO        as user:SUBJECT, client:ID or token:NAME sees them, by the access rules
+  --scopes LIST          with these scopes`,
+    examples: [
+      'kubectl mcpadapter tools search --hidden',
+      'kubectl mcpadapter tools search --principal token:ci -o json',
+    ],
+    rules: [GET_ADAPTER, ...ASKING],
+    load: async () => (await import('./commands/tools.ts')).run,
+  },
+  logs: {
+    summary: 'the logs of all pods of a McpAdapter as one, request by request',
+    synopsis: 'NAME',
+    help: `Lines of one request stand together, at the time of the first. -o json prints them as they are, with their pod.
+
+  --since TIME           30s, 10m, 2h, 1d
+  --tail NUMBER          lines of each pod (default 1000)
+  --request ID           of one request only (X-Request-Id of its answer)
+  -f, --follow           go on; lines then come as they are written`,
+    examples: ['kubectl mcpadapter logs search --since 10m', 'kubectl mcpadapter logs search -f -o json'],
+    rules: [LIST_PODS, READ_LOGS],
+    load: async () => (await import('./commands/logs.ts')).run,
+  },
+  call: {
+    summary: 'calls a tool through a pod, as a client would',
+    synopsis: 'NAME SERVER TOOL [ARGUMENTS]',
+    help: `ARGUMENTS is a JSON object, or @FILE with one. Exit code 1: the tool or the adapter said that it failed.
+
+  --token-env NAME       variable with the token of the adapter
+  --bearer               send it as Authorization: Bearer
+  --header 'NAME: VALUE' one more header; may be given several times
+  --timeout SECONDS      for each request (default 60)`,
+    examples: [`kubectl mcpadapter call search web find '{"query":"tea"}' --token-env TOKEN`],
+    rules: [GET_ADAPTER, ...ASKING],
+    load: async () => (await import('./commands/call.ts')).run,
+  },
+  pause: {
+    summary: 'the operator changes nothing of a resource until it goes on',
+    synopsis: 'NAME|source/NAME',
+    help: `Sets spec.paused. Where the resource stands in Git, set it there: Argo CD would take it back. Admission policies ask for
+the rights that the whole spec needs.`,
+    examples: ['kubectl mcpadapter pause search', 'kubectl mcpadapter pause source/orders'],
+    rules: [PATCH_ADAPTER, PATCH_SOURCE],
+    load: async () => (await import('./commands/pause.ts')).pause,
+  },
+  resume: {
+    summary: 'ends a pause',
+    synopsis: 'NAME|source/NAME',
+    help: 'Removes spec.paused.',
+    examples: ['kubectl mcpadapter resume search'],
+    rules: [PATCH_ADAPTER, PATCH_SOURCE],
+    load: async () => (await import('./commands/pause.ts')).resume,
+  },
+  restart: {
+    summary: 'replaces the pods of a resource, one by one where it can',
+    synopsis: 'NAME|source/NAME',
+    help: 'Sets the annotation mcpadapter.io/restartedAt, which the operator hands to the pods.',
+    examples: ['kubectl mcpadapter restart search'],
+    rules: [PATCH_ADAPTER, PATCH_SOURCE],
+    load: async () => (await import('./commands/pause.ts')).restart,
+  },
+  drain: {
+    summary: 'replaces pods without cutting a call short: all one after the other, or one',
+    synopsis: 'NAME [POD]',
+    help: `Evicts a pod, which heeds the PodDisruptionBudget: it leaves the Service, opens no sessions, and ends once its running calls
+have. Waits until as many pods serve as before, then takes the next.
+
+  --timeout SECONDS      for each pod (default 600)
+  --no-wait              do not wait (one pod only)`,
+    examples: ['kubectl mcpadapter drain search', 'kubectl mcpadapter drain search search-7d9f-abcde --no-wait'],
+    rules: [LIST_PODS, EVICT],
+    load: async () => (await import('./commands/drain.ts')).run,
+  },
+  'sessions list': {
+    summary: 'the sessions of all replicas, those that were used last first',
+    synopsis: 'NAME',
+    help: `A session is shown under a name that is of no use to a client, not by its id.
+
+  --server ID            of one server only
+  --limit NUMBER         most to show (default 100)
+  -o wide                with whose they are, as a hash`,
+    examples: ['kubectl mcpadapter sessions list search --server web'],
+    rules: ASKING,
+    load: async () => (await import('./commands/sessions.ts')).list,
+  },
+  'sessions end': {
+    summary: 'ends a session at once, with its files',
+    synopsis: 'NAME SESSION',
+    help: 'Its client gets 404 and may open another. SESSION is the name in `sessions list`.',
+    examples: ['kubectl mcpadapter sessions end search 4f1c0a9b7d2e8f35'],
+    rules: ASKING,
+    load: async () => (await import('./commands/sessions.ts')).end,
+  },
+  'files list': {
+    summary: 'the uploads and artifacts of all sessions',
+    synopsis: 'NAME',
+    help: `  --server ID            of one server only
+  --limit NUMBER         most to show (default 100)
+  -o wide                with session, type and version`,
+    examples: ['kubectl mcpadapter files list search -o wide'],
+    rules: ASKING,
+    load: async () => (await import('./commands/files.ts')).list,
+  },
+  'files remove': {
+    summary: 'removes a file, also one that is in use',
+    synopsis: 'NAME FILE',
+    help: 'FILE is the name in `files list`.',
+    examples: ['kubectl mcpadapter files remove search 0b5d7c3e9a1f2468'],
+    rules: ASKING,
+    load: async () => (await import('./commands/files.ts')).remove,
+  },
+  report: {
+    summary: 'a zip for a bug report, without secrets',
+    synopsis: '[-f FILE]',
+    help: `Resources of the namespace with their statuses, pods, Events, what pods say of themselves, and their logs. Values of
+variables, headers, credentials in URLs and whatever is named like a secret are <redacted>, everywhere that they stand; overlays
+and logs of sidecars are left out. Look through it before you send it. What you may not read is left out and said.
+
+  -f, --file FILE        instead of mcpadapter-report-TIME.zip; it must not exist`,
+    examples: ['kubectl mcpadapter report -n tools -f report.zip'],
+    rules: [LIST_ADAPTERS, LIST_SOURCES, LIST_PODS, LIST_EVENTS, READ_LOGS, FORWARD],
+    load: async () => (await import('./commands/report.ts')).run,
+  },
+  render: {
+    summary: 'what the operator would make of resources in files',
+    synopsis: '-f PATH...',
+    help: 'As mcp-operator render.',
+    examples: ['kubectl mcpadapter render -f search.yaml'],
+    rules: [],
+    hasOwnHelp: true,
+    load: async () => (await import('./commands/offline.ts')).render,
+  },
+  validate: {
+    summary: 'what is wrong with resources in files',
+    synopsis: '-f PATH...',
+    help: 'As mcp-operator validate.',
+    examples: ['kubectl mcpadapter validate -f search.yaml'],
+    rules: [],
+    hasOwnHelp: true,
+    load: async () => (await import('./commands/offline.ts')).validate,
+  },
+  local: {
+    summary: 'runs resources from files on this machine',
+    synopsis: 'PATH...',
+    help: 'As mcp-operator local.',
+    examples: ['kubectl mcpadapter local examples/'],
+    rules: [],
+    hasOwnHelp: true,
+    load: async () => (await import('./commands/offline.ts')).local,
+  },
+  suggest: {
+    summary: 'which arguments of a server’s tools are files, for the configuration',
+    synopsis: 'URL',
+    help: 'As mcp-adapter suggest.',
+    examples: ['kubectl mcpadapter suggest http://localhost:8101/mcp'],
+    rules: [],
+    hasOwnHelp: true,
+    load: async () => (await import('./commands/offline.ts')).suggest,
+  },
+  completion: {
+    summary: 'the script by which kubectl completes these commands',
+    synopsis: '',
+    help: 'Works in every shell in which kubectl completes its own.',
+    examples: [
+      'kubectl mcpadapter completion > ~/bin/kubectl_complete-mcpadapter',
+      'chmod +x ~/bin/kubectl_complete-mcpadapter',
+    ],
+    rules: [],
+    load:
+      async () =>
+      async (_args, { streams }) => {
+        const { COMPLETION_SCRIPT } = await import('./completion.ts');
+        streams.out(COMPLETION_SCRIPT);
+        return 0;
+      },
   },
 };

@@ -27,25 +27,44 @@ export async function runPlugin(
     streams.out(version);
     return 0;
   }
-  const command = Object.hasOwn(commands, first) ? commands[first] : undefined;
+  if (first === '__complete') {
+    const { completions } = await import('./completion.ts');
+    streams.out(completions(rest, commands).join('\n'));
+    return 0;
+  }
+  const [second = '', ...afterSecond] = rest;
+  const isPair = Object.hasOwn(commands, `${first} ${second}`);
+  return runCommand(isPair ? `${first} ${second}` : first, isPair ? afterSecond : rest, context, commands);
+}
+
+async function runCommand(
+  name: string,
+  rest: readonly string[],
+  context: CommandContext,
+  commands: Readonly<Record<string, Command>>,
+): Promise<number> {
+  const { streams } = context;
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) {
-    streams.err(`${NAME}: there is no command "${visible(first)}"\nTry '${NAME} --help'.`);
+    const pairs = Object.keys(commands).filter((one) => one.startsWith(`${name} `));
+    const why = pairs.length > 0 ? `is it ${pairs.join(' or ')}?` : `there is no command "${visible(name)}"`;
+    streams.err(`${NAME}: ${why}\nTry '${NAME} --help'.`);
     return WRONG_USE;
   }
   const own = rest.slice(0, rest.includes('--') ? rest.indexOf('--') : undefined);
-  if (own.includes('--help') || own.includes('-h')) {
-    streams.out(commandHelp(first, command));
+  if (command.hasOwnHelp !== true && (own.includes('--help') || own.includes('-h'))) {
+    streams.out(commandHelp(name, command));
     return 0;
   }
   if (own.includes('--print-role')) {
-    streams.out(roleOf(first, command));
+    streams.out(roleOf(name, command));
     return 0;
   }
   try {
     const run = await command.load();
     return await run(rest, context);
   } catch (error) {
-    return told(first, error, streams);
+    return told(name, error, streams);
   }
 }
 

@@ -35,8 +35,7 @@ export async function onePod(cluster: Cluster, name: string): Promise<Kubernetes
   const pods = (await adapterPods(cluster, name)).filter(isRunning);
   const pod = pods.find(isReady) ?? pods[0];
   if (pod !== undefined) return pod;
-  await adapterOf(cluster, name);
-  throw new ProblemError(`no pod of the McpAdapter ${name} runs`);
+  throw new ProblemError(`no pod of a McpAdapter ${name} runs in the namespace ${cluster.namespace}`);
 }
 
 /** What the adapter in a pod answers to who operates it. @throws ApiError, UnreachableError, ProblemError */

@@ -13,6 +13,8 @@ export const GET_ADAPTER = rule(GROUP, 'mcpadapters', 'get');
 export const PATCH_ADAPTER = rule(GROUP, 'mcpadapters', 'patch');
 export const LIST_SOURCES = rule(GROUP, 'apiscrapesources', 'list');
 export const LIST_PODS = rule('', 'pods', 'list');
+export const PATCH_SOURCE = rule(GROUP, 'apiscrapesources', 'patch');
+export const LIST_EVENTS = rule('events.k8s.io', 'events', 'list');
 export const EVICT = rule('', 'pods/eviction', 'create');
 export const READ_LOGS = rule('', 'pods/log', 'get');
 /** Over a WebSocket the request is a GET; newer API servers ask for `create` beside it. */

@@ -1,0 +1,27 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import type { Run } from './command.ts';
+
+/** What the operator's own program does without a cluster, the same. */
+export const render: Run = async (args, { streams }) =>
+  (await import('../../local/render-command.ts')).renderCommand(args, streams);
+
+export const validate: Run = async (args, { streams }) =>
+  (await import('../../local/validate-command.ts')).validateCommand(args, streams);
+
+export const local: Run = async (args, { streams, env, signal }) =>
+  (await import('../../local/local-command.ts')).localCommand(args, env, streams, signal);
+
+/** A program of its own asks the server: what it knows of tools is the adapter's. */
+export const suggest: Run = async (args, { signal }) => {
+  const [compiled, source] = ['js', 'ts'].map((ending) =>
+    fileURLToPath(new URL(`../../../adapter/main.${ending}`, import.meta.url)),
+  );
+  const main = compiled !== undefined && existsSync(compiled) ? compiled : (source ?? '');
+  const child = spawn(process.execPath, [main, 'suggest', ...args], { stdio: 'inherit', signal });
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  child.once('error', reject).once('exit', (code) => resolve(code ?? 1));
+  return promise;
+};

@@ -1,0 +1,30 @@
+import { RESTARTED_AT } from '../../pods/annotations.ts';
+import { API_SCRAPE_SOURCES, MCP_ADAPTERS } from '../../kubernetes/resources.ts';
+import type { Resource } from '../../kubernetes/kubernetes.ts';
+import { namesOf, readClusterArgs, type Run, whereOf } from './command.ts';
+
+/** `NAME` or `mcpadapter/NAME` is a McpAdapter, `source/NAME` an ApiScrapeSource. */
+function targetOf(text: string): { readonly resource: Resource; readonly name: string } {
+  const [, kind = '', name = ''] = /^(?:(mcpadapter|source)\/)?(.*)$/.exec(text) ?? [];
+  return { resource: kind === 'source' ? API_SCRAPE_SOURCES : MCP_ADAPTERS, name };
+}
+
+/** A command that changes one thing of a resource. */
+function patching(patch: () => object, done: string): Run {
+  return async (args, { connect, streams }) => {
+    const { values, positionals } = readClusterArgs(args, {});
+    const [given = ''] = namesOf(positionals, ['McpAdapter or source/NAME']);
+    const { resource, name } = targetOf(given);
+    await using cluster = await connect(whereOf(values));
+    await cluster.api.merge(patch(), resource, { name, namespace: cluster.namespace });
+    streams.out(`${resource.kind} ${name} ${done}`);
+    return 0;
+  };
+}
+
+export const pause = patching(() => ({ spec: { paused: true } }), 'is paused: the operator changes nothing of it');
+export const resume = patching(() => ({ spec: { paused: null } }), 'goes on');
+export const restart = patching(
+  () => ({ metadata: { annotations: { [RESTARTED_AT]: new Date().toISOString() } } }),
+  'restarts, pod by pod',
+);
