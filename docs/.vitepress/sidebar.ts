@@ -25,7 +25,14 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'scraper/limits',
     'scraper/admin-api',
   ],
-  Operator: ['operator/overview', 'operator/rights', 'operator/network', 'operator/groups', 'operator/conditions'],
+  Operator: [
+    'operator/overview',
+    'operator/rights',
+    'operator/network',
+    'operator/groups',
+    'operator/conditions',
+    'operator/kubectl',
+  ],
   Operations: [
     'operations/troubleshooting',
     'operations/sizing',
@@ -45,6 +52,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'reference/errors',
     'reference/metrics',
     'reference/commands',
+    'reference/kubectl-mcpadapter',
   ],
   Architecture: [
     'architecture/overview',

@@ -86,10 +86,12 @@ function told(command: string, error: unknown, { err }: Streams): number {
   return isOfNetwork(error) ? UNREACHABLE : PROBLEM;
 }
 
-/** How Node and undici name what goes wrong on the way, and a time limit of ours. */
+/** How Node, undici and OpenSSL name what goes wrong on the way. */
+const OF_NETWORK =
+  /^(?:ECONN\w+|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE|EPROTO|UND_\w+|ERR_TLS\w+|CERT_\w+|DEPTH_\w+|SELF_\w+|UNABLE_\w+)$/;
+
+/** What never came to an answer; a time limit of ours, too. */
 function isOfNetwork(error: unknown): boolean {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
-  return (
-    name === 'TimeoutError' || (typeof code === 'string' && /^(?:E[A-Z]|UND_|CERT_|DEPTH_|SELF_|UNABLE_)/.test(code))
-  );
+  return name === 'TimeoutError' || (typeof code === 'string' && OF_NETWORK.test(code));
 }

@@ -16,6 +16,7 @@ import { errorsPage } from './errors-page.ts';
 import { messagePaths } from './message-paths.ts';
 import { metricsPage } from './metrics-page.ts';
 import { plainManifests } from './plain-manifests.ts';
+import { pluginPage } from './plugin-page.ts';
 import { securityPage } from './security-page.ts';
 
 const args = process.argv.slice(2);
@@ -26,6 +27,7 @@ const files: Record<string, string> = {
   'gitops/argocd/argocd-cm.yaml': await argoCdConfig(),
   'docs/architecture/steps.md': await messagePaths(),
   'docs/reference/commands.md': commandsPage(),
+  'docs/reference/kubectl-mcpadapter.md': pluginPage(),
   'docs/reference/errors.md': errorsPage(),
   'docs/reference/metrics.md': metricsPage(),
   'docs/adr/README.md': await adrPage(),

@@ -25,7 +25,7 @@ export interface CommandContext {
 export type Run = (args: readonly string[], context: CommandContext) => Promise<number>;
 
 /** Options of every command that asks a cluster. */
-export const CLUSTER_OPTIONS = {
+const CLUSTER_OPTIONS = {
   namespace: { type: 'string', short: 'n' },
   context: { type: 'string' },
   kubeconfig: { type: 'string' },
