@@ -95,6 +95,7 @@ export async function createApp(options: AppOptions): Promise<App> {
               now: () => new Date(),
             }),
             hasToken: bearerToken(token),
+            names: 'source',
           },
     logger,
   });

@@ -27,7 +27,7 @@ export async function openAdminPort(
 ): Promise<AdminPort> {
   const server = new HttpServer({
     open: [],
-    admin: { routes, hasToken: bearerToken(key) },
+    admin: { routes, hasToken: bearerToken(key), names: 'name' },
     logger,
     refuses: notLocal,
     answerMs: ANSWER_MS,

@@ -35,7 +35,12 @@ export interface HttpServerOptions {
   readonly open: readonly Route[];
   /** Only for who has the token; undefined: there is no admin API, and its paths are unknown. */
   readonly admin:
-    | { readonly routes: readonly Route[]; readonly hasToken: (authorization?: string) => boolean }
+    | {
+        readonly routes: readonly Route[];
+        readonly hasToken: (authorization?: string) => boolean;
+        /** How the log calls what stands at `{name}` in their paths. */
+        readonly names: string;
+      }
     | undefined;
   readonly logger: HttpLogger;
   /** Why a request may not come in, whatever it asks for; undefined: it may. */
@@ -97,10 +102,9 @@ export class HttpServer {
     const found = findRoute(open, method, path) ?? this.#foundByAdmin(request, path);
     noted.route = found.route.path;
     const body = await readBody(request);
-    const isAdmin = admin?.routes.includes(found.route) === true;
-    if (isAdmin && found.route.method === 'POST') {
+    if (admin?.routes.includes(found.route) === true && found.route.method === 'POST') {
       this.#options.logger.info(
-        { route: `${method} ${found.route.path}`, ...(found.name !== '' && { source: found.name }) },
+        { route: `${method} ${found.route.path}`, ...(found.name !== '' && { [admin.names]: found.name }) },
         'asked by an administrator',
       );
     }

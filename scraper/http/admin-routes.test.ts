@@ -72,6 +72,7 @@ beforeEach(async () => {
         now: () => new Date('2026-03-01T12:00:00Z'),
       }),
       hasToken: bearerToken(adminToken(config.scraper, ENV) ?? ''),
+      names: 'source',
     },
     logger: createLogger('debug', () => [], { write: (line) => void (logged += line) }),
   });

@@ -36,6 +36,7 @@ async function start(changes: Partial<HttpServerOptions> = {}): Promise<void> {
         { method: 'POST', path: '/things/{name}', answer: (call) => (calls.push(call), ok({ name: call.name })) },
       ],
       hasToken: bearerToken('right'),
+      names: 'source',
     },
     logger: createLogger('debug', () => [], { write: (line) => void (logged += line) }),
     ...changes,

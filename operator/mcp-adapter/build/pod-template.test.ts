@@ -44,6 +44,26 @@ describe('the container', () => {
     expect(context({ port: 1024 })).not.toHaveProperty('sysctls');
   });
 
+  test('answers the plugin for kubectl at a port that nothing else of it has, by the uid of the resource', () => {
+    const variables = (uid: string | undefined, spec: object = {}, config: object = {}): Record<string, string> => {
+      const plain = adapterWith({ ...spec }, { ...config });
+      const adapter = uid === undefined ? plain : { ...plain, metadata: { ...plain.metadata, uid } };
+      const made = podTemplate(adapter, effectiveConfig(adapter.spec), contextOf(), 'hash');
+      const env = container(made, 'env') as { name: string; value: string }[];
+      return Object.fromEntries(
+        env.filter(({ name }) => name.includes('_ADMIN_')).map(({ name, value }) => [name, value]),
+      );
+    };
+    const uid = 'b0e3b7f4-8f5e-4a7e-9a43-0d7e6f3e2a11';
+    expect(variables(uid)).toEqual({ MCP_ADAPTER_ADMIN_PORT: '8933', MCP_ADAPTER_ADMIN_KEY: uid });
+    const taken = { core: { port: 8933 }, telemetry: { prometheus: { enabled: true, port: 8934 } } };
+    expect(variables(uid, {}, taken)).toMatchObject({ MCP_ADAPTER_ADMIN_PORT: '8935' });
+    const off = { env: [{ name: 'MCP_ADAPTER_ADMIN_PORT', value: '' }] };
+    expect(variables(uid, off)).toMatchObject({ MCP_ADAPTER_ADMIN_PORT: '' });
+    // Without a cluster there is no uid.
+    expect(variables(undefined)).toEqual({});
+  });
+
   test('watches references when there are some', () => {
     expect(container(template(), 'args')).not.toContain('--references');
     expect(container(template(secretPort), 'args')).toEqual(
