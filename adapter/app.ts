@@ -403,7 +403,14 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     if (options.admin !== undefined) {
       const parts = { config, version, mounts, store, bus, opened, sessionFiles, limits, health, notReady };
       const secretOf = (): string => hashSecret.value;
-      admin = await openAdmin(options.admin, { ...parts, secret: secretOf, telemetry, logger, redact });
+      admin = await openAdmin(options.admin, {
+        ...parts,
+        lock: locked?.lock,
+        secret: secretOf,
+        telemetry,
+        logger,
+        redact,
+      });
     }
     pings.start();
     void identity.start();

@@ -12,6 +12,7 @@ import type { LimitsHit } from './admin/limits-hit.ts';
 import { ToolLists } from './admin/tool-lists.ts';
 import type { HealthReport } from './health-report.ts';
 import { ANYBODY, type Identity } from './identity/identity.ts';
+import type { ToolLock } from './lock/tool-lock.ts';
 import { mayEndUpstream } from './mount/client-upstream.ts';
 import type { Mount } from './mount/mount.ts';
 import type { OpenedFiles } from './open-files.ts';
@@ -34,6 +35,8 @@ export interface AdminDeps {
   readonly health: HealthReport;
   readonly notReady: () => string | undefined;
   readonly secret: () => string;
+  /** Undefined where nothing is locked. */
+  readonly lock: Pick<ToolLock, 'rules'> | undefined;
   readonly telemetry: Telemetry;
   readonly logger: Logger;
   readonly redact: Redact;
@@ -70,6 +73,7 @@ export function openAdmin(settings: AdminSettings, deps: AdminDeps): Promise<Adm
     }),
     files: new AdminFiles({ records: store.files, bytes: opened?.files, secret }),
     accessOf: accessOf(config),
+    lockOf: (serverId) => deps.lock?.rules(serverId),
     redact,
   });
   const onRequest = ({ method, route, status, seconds }: Parameters<OnRequest>[0]): void => {

@@ -3,6 +3,7 @@ import type { Call, Route } from '../../lib/http/route.ts';
 import type { Redact } from '../../lib/redaction/redact.ts';
 import type { Access } from '../access/access.ts';
 import { withEscapes } from '../catalog/visible-text.ts';
+import type { LockRules } from '../lock/locked-list.ts';
 import type { Mount } from '../mount/mount.ts';
 import { StoreUnavailable } from '../state/state-store.ts';
 import type { AdminFiles } from './admin-files.ts';
@@ -24,6 +25,8 @@ export interface AdminRoutesDeps extends Omit<PodStatusDeps, 'lists'> {
   readonly files: AdminFiles;
   /** What such a caller may do at a server; undefined: everything. */
   readonly accessOf: (serverId: string, eyes: AskedEyes) => Access | undefined;
+  /** What the tool lock says of a server; undefined without a lock. */
+  readonly lockOf: (serverId: string) => LockRules | undefined;
   readonly redact: Redact;
 }
 
@@ -58,7 +61,10 @@ export function adminRoutes(deps: AdminRoutesDeps): Route[] {
         const why = withEscapes(redact((error as Error).message));
         throw new Refusal(502, `The server did not say which tools it has: ${why}`);
       });
-      return { server_id: name, tools: toolReport(result, { catalog: visibleCatalog.catalog, hidesUnseen, access }) };
+      return {
+        server_id: name,
+        tools: toolReport(result, { catalog: visibleCatalog.catalog, hidesUnseen, access, lock: deps.lockOf(name) }),
+      };
     }),
     get('/v1/sessions', ({ query }) => sessions.page(query)),
     post('/v1/sessions/{name}/end', ({ name }) => sessions.end(name), 'session'),

@@ -4,6 +4,8 @@ import { type Catalog, isOwnTool, listedOwn } from '../catalog/catalog.ts';
 import { prepareTool } from '../catalog/prepared-tool.ts';
 import { hasInvisible, withEscapes } from '../catalog/visible-text.ts';
 import { elements, locate } from '../exchange/scanning/json-scan.ts';
+import { LockedList, type LockRules } from '../lock/locked-list.ts';
+import { compareServer } from '../lock/compare.ts';
 
 /** One tool, and what clients see of it. */
 export interface ReportedTool {
@@ -22,6 +24,8 @@ export interface ToolRules {
   readonly hidesUnseen: boolean;
   /** What the asked caller may do; undefined: everything. */
   readonly access: Access | undefined;
+  /** What the tool lock says of the server; undefined without a lock. */
+  readonly lock?: LockRules | undefined;
 }
 
 /**
@@ -30,12 +34,16 @@ export interface ToolRules {
  */
 export function toolReport(result: string, rules: ToolRules): readonly ReportedTool[] {
   const { catalog, access } = rules;
+  const locked = lockReasons(result, rules.lock);
   const upstream = Array.from(elements(result, locate(result, ['tools'])?.start), ({ start, end }) => {
     const definition = result.slice(start, end);
-    const why = whyHidden(definition, rules);
-    const name = withEscapes(prepareTool(definition, catalog, false).name ?? '');
+    const given = prepareTool(definition, catalog, false).name ?? '';
+    const why = whyHidden(definition, rules) ?? locked.hidden(given);
+    const name = withEscapes(given);
     if (why !== undefined) return { name, seen: 'hidden', why, from: 'upstream' } as const;
-    if (catalog.instead === undefined) return { name, seen: 'listed', from: 'upstream' } as const;
+    const marked = locked.marked(given);
+    const noted = marked === undefined ? {} : { why: marked };
+    if (catalog.instead === undefined) return { name, seen: 'listed', ...noted, from: 'upstream' } as const;
     return {
       name,
       seen: 'found',
@@ -46,7 +54,16 @@ export function toolReport(result: string, rules: ToolRules): readonly ReportedT
   const own = listedOwn(catalog)
     .filter(({ wish }) => access === undefined || wish === undefined || access.shows(wish))
     .map(({ name }) => ({ name, seen: 'listed', from: 'adapter' }) as const);
-  return [...upstream, ...own];
+  const removed = locked.removed.map(
+    (name) =>
+      ({
+        name: withEscapes(name),
+        seen: 'hidden',
+        why: 'tool lock: the server does not list it',
+        from: 'upstream',
+      }) as const,
+  );
+  return [...upstream, ...removed, ...own];
 }
 
 function whyHidden(definition: string, { catalog, hidesUnseen, access }: ToolRules): string | undefined {
@@ -59,6 +76,30 @@ function whyHidden(definition: string, { catalog, hidesUnseen, access }: ToolRul
   const decision = access?.decide(callOf(name));
   if (decision === undefined || decision.outcome === 'allowed' || decision.scope !== undefined) return undefined;
   return decision.rule === undefined ? 'access: default' : `access: rules[${decision.rule}]`;
+}
+
+/** What a lock has to do with tools, by their names. */
+function lockReasons(result: string, lock: LockRules | undefined) {
+  if (lock === undefined) return { hidden: () => undefined, marked: () => undefined, removed: [] };
+  const spans = [...elements(result, locate(result, ['tools'])?.start)];
+  const tools = spans.map(({ start, end }) => result.slice(start, end));
+  const lists = { tools, prompts: [], resourceTemplates: [], instructions: undefined };
+  const compared = compareServer(lists, lock.server).tools;
+  const list = new LockedList(result, spans, compared, lock);
+  const differing = new Map(compared.entries.map(({ name, fields }) => [name, fields]));
+  const differs = (fields: readonly string[]): string => `tool lock: differs in ${fields.join(', ')}`;
+  return {
+    hidden: (name: string): string | undefined => {
+      const refusal = list.refusal(name);
+      if (refusal === undefined) return undefined;
+      return refusal === 'unknown' ? 'tool lock: it does not name the tool' : differs(refusal.drifted);
+    },
+    marked: (name: string): string | undefined => {
+      const fields = differing.get(name) ?? [];
+      return lock.mode === 'audit' && fields.length > 0 ? `${differs(fields)} (audit)` : undefined;
+    },
+    removed: compared.removed,
+  };
 }
 
 const MAX_PATHS = 5;

@@ -33,6 +33,8 @@ interface UpstreamRow {
   readonly breaker: string;
   readonly revision: string | null;
   readonly tools: number | null;
+  /** How many definitions differ from the tool lock; null without a lock. */
+  readonly drift: number | null;
   readonly detail: string | null;
 }
 
@@ -112,9 +114,17 @@ function upstreamRows({ pod, said }: PodSaid): UpstreamRow[] {
       breaker: textAt(server, 'breaker', 'state') ?? 'unknown',
       revision: textAt(other, 'revision') ?? null,
       tools: numberAt(other, 'tools') ?? null,
+      drift: driftOf(valueAt(said, ['health', 'tool_lock', 'servers', id])),
       detail: textAt(server, 'status') === 'ok' ? null : (detail ?? textAt(server, 'detail') ?? null),
     };
   });
+}
+
+/** What differs, what is new and what is missing, also beyond those that are named. */
+function driftOf(report: unknown): number | null {
+  if (!isObject(report)) return null;
+  const sorts = ['drift', 'new', 'removed'];
+  return sorts.reduce((sum, sort) => sum + listAt(report, sort).length + (numberAt(report, 'more', sort) ?? 0), 0);
 }
 
 export function adapterText(page: AdapterPage, isWide: boolean): string {
@@ -147,7 +157,7 @@ export function adapterText(page: AdapterPage, isWide: boolean): string {
     ]),
   );
   const upstreams = table(
-    ['UPSTREAM', 'POD', 'STATUS', 'BREAKER', 'REVISION', 'TOOLS', 'DETAIL'],
+    ['UPSTREAM', 'POD', 'STATUS', 'BREAKER', 'REVISION', 'TOOLS', 'DRIFT', 'DETAIL'],
     (isWide ? page.upstreams : together(page.upstreams)).map((one) => [
       one.server,
       one.pod,
@@ -155,6 +165,7 @@ export function adapterText(page: AdapterPage, isWide: boolean): string {
       one.breaker,
       one.revision,
       one.tools,
+      one.drift,
       one.detail,
     ]),
   );
