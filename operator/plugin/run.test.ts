@@ -28,7 +28,9 @@ const failing = (error: unknown): Readonly<Record<string, Command>> => ({
     help: '',
     examples: [],
     rules: [],
-    load: async () => () => Promise.reject(error),
+    load: async () => async () => {
+      throw error;
+    },
   },
 });
 

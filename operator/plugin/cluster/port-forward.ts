@@ -97,7 +97,10 @@ function streamOf(socket: WebSocket, what: string, closed: () => void): Duplex {
     const bytes = Buffer.from(data as ArrayBuffer);
     const channel = bytes[0] ?? -1;
     const head = heads[channel];
-    if (head === undefined) return void stream.destroy(new Error(`channel ${channel} of ${what} is not known`));
+    if (head === undefined) {
+      stream.destroy(new Error(`channel ${channel} of ${what} is not known`));
+      return;
+    }
     const skipped = Math.min(head, bytes.length - 1);
     heads[channel] = head - skipped;
     const rest = bytes.subarray(1 + skipped);

@@ -60,8 +60,10 @@ export function lineText({ pod, text, said }: LogLine, isJson: boolean): string 
   if (said === undefined) return `${pod}  ${visible(text)}`;
   const more = Object.entries(said)
     .filter(([name]) => !HEAD.has(name))
-    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  const word = (name: string): string => (said[name] === undefined ? '' : String(said[name]));
+    .map(([name, value]) => `${name}=${textOf(value)}`);
+  const word = (name: string): string => (said[name] === undefined ? '' : textOf(said[name]));
   const parts = [word('time'), pod, word('level').padEnd(5), word('msg'), ...more];
   return visible(parts.filter((part) => part !== '').join('  '));
 }
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -174,7 +174,7 @@ export function adapterText(page: AdapterPage, isWide: boolean): string {
 
 /** One row for what all pods say alike. */
 function together(rows: readonly UpstreamRow[]): UpstreamRow[] {
-  const alike = Map.groupBy(rows, ({ pod: _, ...rest }) => JSON.stringify(rest));
+  const alike = Map.groupBy(rows, (row) => JSON.stringify({ ...row, pod: '' }));
   return [...alike.values()]
     .flatMap((group) => {
       const [first] = group;
