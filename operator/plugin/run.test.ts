@@ -37,12 +37,14 @@ const failing = (error: unknown): Readonly<Record<string, Command>> => ({
 describe('exit codes', () => {
   test.each<[number, unknown]>([
     [1, new ProblemError('x')],
+    [1, new ApiError(404, 'NotFound', 'x')],
     [1, new ApiError(409, 'Conflict', 'x')],
     [1, new ApiError(422, 'Invalid', 'x')],
     [1, Object.assign(new Error('x'), { code: 'EEXIST' })],
     [2, new UsageError('x')],
     [3, new UnreachableError('x')],
     [3, new ApiError(403, 'Forbidden', 'x')],
+    [3, new ApiError(404, 'NotFound', 'x: the server could not find the requested resource')],
     [3, new ApiError(503, 'ServiceUnavailable', 'x')],
     [3, Object.assign(new Error('x'), { code: 'ECONNREFUSED' })],
     [3, Object.assign(new Error('x'), { code: 'SELF_SIGNED_CERT_IN_CHAIN' })],

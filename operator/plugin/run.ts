@@ -82,8 +82,13 @@ function told(command: string, error: unknown, { err }: Streams): number {
     err(`'${NAME} ${command} --print-role' prints the Role that this command needs.`);
   }
   if (error instanceof UnreachableError) return UNREACHABLE;
-  if (error instanceof ApiError) return error.code === 409 || error.code === 422 ? PROBLEM : UNREACHABLE;
+  if (error instanceof ApiError) return isOfObject(error) ? PROBLEM : UNREACHABLE;
   return isOfNetwork(error) ? UNREACHABLE : PROBLEM;
+}
+
+/** Whether the API server would, and the object is not there or may not be so. Without the CRD it knows no such resource. */
+function isOfObject({ code, message }: ApiError): boolean {
+  return code === 409 || code === 422 || (code === 404 && !message.includes('could not find the requested resource'));
 }
 
 /** How Node, undici and OpenSSL name what goes wrong on the way. */
