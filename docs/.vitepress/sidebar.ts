@@ -25,7 +25,14 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'scraper/limits',
     'scraper/admin-api',
   ],
-  Operator: ['operator/overview', 'operator/rights', 'operator/network', 'operator/groups', 'operator/conditions'],
+  Operator: [
+    'operator/overview',
+    'operator/rights',
+    'operator/network',
+    'operator/groups',
+    'operator/tool-lock',
+    'operator/conditions',
+  ],
   Operations: [
     'operations/troubleshooting',
     'operations/sizing',
@@ -42,6 +49,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'reference/scraper-configuration',
     'reference/mcp-adapter',
     'reference/api-scrape-source',
+    'reference/mcp-tool-lock',
     'reference/errors',
     'reference/metrics',
     'reference/commands',
