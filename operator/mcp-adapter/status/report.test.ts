@@ -783,11 +783,7 @@ describe('ToolsMatchLock', () => {
     counts: { ...comparison.counts, [state]: count },
     pending: names.map((name) => ({ server: 'files', kind: 'tools', name, state, fields: ['title'] })),
   });
-  const told = (
-    more: Partial<Comparison> = {},
-    lock: LockInForce | undefined = undefined,
-    changes: Partial<StatusInputs> = {},
-  ) => {
+  const told = (more: Partial<Comparison> = {}, lock?: LockInForce, changes: Partial<StatusInputs> = {}) => {
     const found = find(
       report(inputs({ lock: { lock, comparison: { ...comparison, ...more } }, ...changes })),
       'ToolsMatchLock',
