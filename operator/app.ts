@@ -16,7 +16,7 @@ import type { KubernetesApi } from './kubernetes/kubernetes.ts';
 import { LeaderElection } from './leader/leader-election.ts';
 import { leaseOwner } from './leader/lease-owner.ts';
 import { measuredApi } from './metrics/measured-api.ts';
-import { type ConditionCount, countConditions, type Metrics } from './metrics/metrics.ts';
+import { type ConditionCount, countConditions, countPending, type Metrics } from './metrics/metrics.ts';
 import { namespacesOf } from './cache/namespaces.ts';
 import { SilentWatchError } from './cache/reflector.ts';
 import { PrometheusMetrics } from './metrics/prometheus-metrics.ts';
@@ -56,6 +56,7 @@ export function createOperator({ options, credentials, log, version, instance = 
   const metrics = new PrometheusMetrics({
     leading: () => state.leading(),
     conditions: () => conditionsOf(caches, state.crds),
+    pending: () => countPending(caches.locks.list()),
   });
   const now = (): number => performance.now();
   const api = measuredApi(client, metrics, now);
@@ -171,7 +172,7 @@ async function watchCrds(
 }
 
 /** CRDs are counted with the conditions: `CrdCurrent` of the kind is `False` while its CRD is outdated. */
-function conditionsOf({ adapters, sources }: Caches, crds: readonly CrdState[]): ConditionCount[] {
+function conditionsOf({ adapters, sources, locks }: Caches, crds: readonly CrdState[]): ConditionCount[] {
   const ofCrd = (kind: string): ConditionCount => ({
     kind,
     condition: 'CrdCurrent',
@@ -181,8 +182,10 @@ function conditionsOf({ adapters, sources }: Caches, crds: readonly CrdState[]):
   return [
     ...countConditions('McpAdapter', adapters.list()),
     ...countConditions('ApiScrapeSource', sources.list()),
+    ...countConditions('McpToolLock', locks.list()),
     ofCrd('McpAdapter'),
     ofCrd('ApiScrapeSource'),
+    ofCrd('McpToolLock'),
   ];
 }
 

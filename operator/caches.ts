@@ -1,5 +1,6 @@
 import { stripChild, stripPod, stripResource } from './strip-fields.ts';
 import { ADAPTER_LABEL } from './mcp-adapter/config/labels.ts';
+import { cachedLock } from './mcp-adapter/lock/cached-lock.ts';
 import { OptionalCache } from './cache/optional-cache.ts';
 import type { KubernetesApi, KubernetesObject, Resource } from './kubernetes/kubernetes.ts';
 import type { Namespaces } from './cache/namespaces.ts';
@@ -13,6 +14,7 @@ import {
   HTTP_ROUTES,
   INGRESSES,
   MCP_ADAPTERS,
+  MCP_TOOL_LOCKS,
   NETWORK_POLICIES,
   PODS,
   SERVICE_ACCOUNTS,
@@ -35,6 +37,8 @@ export interface ChildCache {
 export interface Caches {
   readonly adapters: WatchedCache;
   readonly sources: WatchedCache;
+  /** Of McpToolLocks, as `cachedLock` keeps them. */
+  readonly locks: WatchedCache;
   readonly children: readonly ChildCache[];
   readonly adapterPods: WatchedCache;
   readonly scraperPods: WatchedCache;
@@ -92,6 +96,15 @@ export function createCaches({ api, namespaces, onError, onWatch }: CacheOptions
 
   const adapters = follow(MCP_ADAPTERS, stripResource);
   const sources = follow(API_SCRAPE_SOURCES, stripResource);
+  // The definition is younger than the others, and may come after the operator.
+  const locks = new OptionalCache({
+    api,
+    resource: MCP_TOOL_LOCKS,
+    reflector: () => follow(MCP_TOOL_LOCKS, cachedLock),
+    onError: (error) => onError(error, { watched: MCP_TOOL_LOCKS.plural }),
+    // An adapter whose lock is not listed yet must not lose it.
+    isAwaited: true,
+  });
   const adapterPods = pods(ADAPTER_LABEL);
   const scraperPods = pods(GROUP_LABEL);
   const children = CHILDREN.map((resource) => ({ resource, cache: child(resource) }));
@@ -104,10 +117,18 @@ export function createCaches({ api, namespaces, onError, onWatch }: CacheOptions
       onError: (error) => onError(error, { watched: resource.plural }),
     }),
   }));
-  const all = [adapters, sources, adapterPods, scraperPods, ...[...children, ...optional].map(({ cache }) => cache)];
+  const all = [
+    adapters,
+    sources,
+    locks,
+    adapterPods,
+    scraperPods,
+    ...[...children, ...optional].map(({ cache }) => cache),
+  ];
   return {
     adapters,
     sources,
+    locks,
     adapterPods,
     scraperPods,
     children: [...children, ...optional],

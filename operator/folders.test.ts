@@ -9,7 +9,7 @@ const ROOT = import.meta.dirname;
 /** Each imports only those before it. Files beside them put the program together. */
 const ORDER = [
   ...'kubernetes cache apply status controllers leader metrics tasks validation pods health'.split(' '),
-  ...'config build check health status'.split(' ').map((room) => `mcp-adapter/${room}`),
+  ...'config build check health lock status'.split(' ').map((room) => `mcp-adapter/${room}`),
   'mcp-adapter',
   ...'group build status'.split(' ').map((room) => `scrape-group/${room}`),
   'scrape-group',

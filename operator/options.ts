@@ -30,7 +30,7 @@ export const USAGE = `Usage: mcp-operator [run] [options]
        mcp-operator render -f PATH...
        mcp-operator validate -f PATH...
 
-run keeps what McpAdapters and ApiScrapeSources describe in a Kubernetes cluster. The other commands have their own
+run keeps what McpAdapters, ApiScrapeSources and McpToolLocks describe in a Kubernetes cluster. The other commands have their own
 --help: local runs resources from files on this machine, render prints what would be made of them, and validate says
 what is wrong with them.
 

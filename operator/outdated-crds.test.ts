@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { apiScrapeSourceCrd } from '../crds/generate/api-scrape-source-crd.ts';
 import { mcpAdapterCrd } from '../crds/generate/mcp-adapter-crd.ts';
+import { mcpToolLockCrd } from '../crds/generate/mcp-tool-lock-crd.ts';
 import { crdStates } from './outdated-crds.ts';
 import { ApiError, type KubernetesObject } from './kubernetes/kubernetes.ts';
 
@@ -11,6 +12,7 @@ function states(change: (crds: Crds) => void = () => {}) {
   const crds = {
     'mcpadapters.mcpadapter.io': structuredClone(mcpAdapterCrd()) as KubernetesObject,
     'apiscrapesources.mcpadapter.io': structuredClone(apiScrapeSourceCrd()) as KubernetesObject,
+    'mcptoollocks.mcpadapter.io': structuredClone(mcpToolLockCrd()) as KubernetesObject,
   };
   change(crds);
   const get = (_resource: unknown, { name }: { readonly name: string }): Promise<KubernetesObject | undefined> => {
@@ -35,25 +37,28 @@ function without(crd: KubernetesObject | ApiError | undefined, path: string): vo
   Reflect.deleteProperty(place, last);
 }
 
-const both = (adapters: object, sources: object) => [
+const current = { current: 'True', missing: [] };
+const all = (adapters: object, sources: object = current, locks: object = current) => [
   { kind: 'McpAdapter', ...adapters },
   { kind: 'ApiScrapeSource', ...sources },
+  { kind: 'McpToolLock', ...locks },
 ];
-const current = { current: 'True', missing: [] };
 
 it('finds nothing in its own CRDs', async () => {
-  expect(await states()).toEqual(both(current, current));
+  expect(await states()).toEqual(all(current, current));
 });
 
 it('finds what is missing at any depth', async () => {
   const ofAdapter = ['spec.config.core.auth', 'spec.config.servers[].disabled_tools', 'spec.storage.existingClaim'];
   const ofSource = ['spec.source.auth', 'spec.scraper.fingerprintStore', 'status.lastError'];
+  const ofLock = ['spec.newTools', 'status.pending'];
   const found = await states((crds) => {
+    for (const path of ofLock) without(crds['mcptoollocks.mcpadapter.io'], path);
     for (const path of ofAdapter) without(crds['mcpadapters.mcpadapter.io'], path);
     for (const path of ofSource) without(crds['apiscrapesources.mcpadapter.io'], path);
   });
-  expect(found.map(({ current: status }) => status)).toEqual(['False', 'False']);
-  expect(found.map(({ missing }) => [...missing].sort())).toEqual([ofAdapter.sort(), ofSource.sort()]);
+  expect(found.map(({ current: status }) => status)).toEqual(['False', 'False', 'False']);
+  expect(found.map(({ missing }) => [...missing].sort())).toEqual([ofAdapter.sort(), ofSource.sort(), ofLock]);
 });
 
 it('is content with a section that keeps whatever it is given', async () => {
@@ -63,20 +68,18 @@ it('is content with a section that keeps whatever it is given', async () => {
     const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
     if (version !== undefined) version.schema = { openAPIV3Schema: { properties: { spec: open, status: open } } };
   });
-  expect(found).toEqual(both(current, current));
+  expect(found).toEqual(all(current, current));
 });
 
 it('calls a kind that is not served outdated', async () => {
   const gone = { current: 'False', missing: [] };
-  expect(await states((crds) => Reflect.deleteProperty(crds, 'mcpadapters.mcpadapter.io'))).toEqual(
-    both(gone, current),
-  );
+  expect(await states((crds) => Reflect.deleteProperty(crds, 'mcpadapters.mcpadapter.io'))).toEqual(all(gone, current));
 });
 
 it('knows nothing of what it may not read, and fails with what passes', async () => {
   const denied = new ApiError(403, 'Forbidden', 'cannot get resource');
   const unknown = { current: 'Unknown', missing: [] };
-  expect(await states((crds) => (crds['mcpadapters.mcpadapter.io'] = denied))).toEqual(both(unknown, current));
+  expect(await states((crds) => (crds['mcpadapters.mcpadapter.io'] = denied))).toEqual(all(unknown, current));
   const starting = new ApiError(503, 'ServiceUnavailable', 'starting');
   await expect(states((crds) => (crds['mcpadapters.mcpadapter.io'] = starting))).rejects.toThrow('starting');
 });

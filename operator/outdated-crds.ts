@@ -1,10 +1,16 @@
 import { valueAt } from '../lib/json/tree.ts';
 import { apiScrapeSourceCrd } from '../crds/generate/api-scrape-source-crd.ts';
+import { mcpToolLockCrd } from '../crds/generate/mcp-tool-lock-crd.ts';
 import { mcpAdapterCrd } from '../crds/generate/mcp-adapter-crd.ts';
 import { VERSION } from '../crds/v1alpha1/api.ts';
 import { ApiError, type KubernetesApi } from './kubernetes/kubernetes.ts';
 import { isObject, listAt } from './kubernetes/unstructured.ts';
-import { API_SCRAPE_SOURCES, CUSTOM_RESOURCE_DEFINITIONS, MCP_ADAPTERS } from './kubernetes/resources.ts';
+import {
+  API_SCRAPE_SOURCES,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  MCP_ADAPTERS,
+  MCP_TOOL_LOCKS,
+} from './kubernetes/resources.ts';
 
 /** Whether a CRD in the cluster has every field that this program uses: the API server drops the others from what users write. */
 export interface CrdState {
@@ -18,6 +24,7 @@ export interface CrdState {
 const MADE = [
   { resource: MCP_ADAPTERS, make: mcpAdapterCrd },
   { resource: API_SCRAPE_SOURCES, make: apiScrapeSourceCrd },
+  { resource: MCP_TOOL_LOCKS, make: mcpToolLockCrd },
 ];
 
 /**

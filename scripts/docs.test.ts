@@ -8,6 +8,7 @@ import { loadAdapterConfig, loadScraperConfig } from '../crds/config/load/load.t
 import { NAVIGATION, sidebar } from '../docs/.vitepress/sidebar.ts';
 import { slug } from '../docs/.vitepress/slug.ts';
 import { check } from '../operator/mcp-adapter/check/check.ts';
+import { problemsOf } from '../operator/mcp-adapter/lock/cached-lock.ts';
 import type { KubernetesObject } from '../operator/kubernetes/kubernetes.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -138,7 +139,9 @@ describe('YAML in the pages', () => {
     const env = { ...variables, MCP_TOKEN: 'token', CI_TOKEN: 'token of ci', NIGHTLY_TOKEN: 'token of nightly' };
     const document = parse(block) as Readonly<Record<string, unknown>>;
     const keys = Object.keys(document);
-    if ('kind' in document) {
+    if (document['kind'] === 'McpToolLock') {
+      expect(problemsOf(document['spec'])).toEqual([]);
+    } else if ('kind' in document) {
       expect(check(document as unknown as KubernetesObject, { httpRoutes: true })).toMatchObject({ ok: true });
     } else if (keys.every((key) => key in AdapterConfig.shape)) {
       // Parts of a file; rules of access need somebody who is known.

@@ -219,6 +219,47 @@ describe('the health object', () => {
     expect([health(), publicHealth(health())].filter((one) => 'issuers' in one)).toEqual([]);
   });
 
+  test('T25: names what differs from the lock to those with the token; to others it tells which locked digest, and how many', () => {
+    const tool = (name: string) => ({ kind: 'tools' as const, name });
+    const locked = `sha256:${'a'.repeat(64)}`;
+    const report = {
+      drift: [
+        { ...tool('search'), fields: ['title'], locked },
+        { ...tool('unlocked'), fields: ['name'] },
+        { kind: 'instructions' as const, name: '', fields: ['instructions'] },
+      ],
+      new: [tool('hidden')],
+      removed: [tool('gone')],
+      more: { drift: 4, new: 5, removed: 6 },
+      compared_at: 7,
+    };
+    const toolLock = {
+      mode: 'enforce' as const,
+      problem: 'line 7',
+      unknown_servers: ['other'],
+      servers: { up: report },
+    };
+    const shown = health({ toolLock });
+    expect(shown.tool_lock).toEqual(toolLock);
+    expect(publicHealth(shown).tool_lock).toEqual({
+      mode: 'enforce',
+      problem: 'the last lock cannot be used',
+      unknown_servers: [],
+      servers: {
+        up: {
+          drift: [
+            { kind: 'tools', fields: ['title'], locked },
+            { kind: 'instructions', fields: ['instructions'] },
+          ],
+          new: [],
+          removed: [],
+          more: { drift: 5, new: 6, removed: 7 },
+          compared_at: 7,
+        },
+      },
+    });
+  });
+
   test('says so when the sessions cannot be counted', () => {
     expect(health({ inventory: undefined }).persistence).toMatchObject({
       state_inventory: { status: 'error', detail: 'state_repository_unavailable' },

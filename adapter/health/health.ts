@@ -38,7 +38,12 @@ export interface ToolLockHealth {
   problem: string | null;
   /** Servers that the lock names and the configuration does not. */
   unknown_servers: readonly string[];
-  servers: Record<string, LockReport | Pick<LockReport, 'compared_at'>>;
+  servers: Record<string, ToldLockReport>;
+}
+
+/** Names are for callers with the token. */
+interface ToldLockReport extends Omit<LockReport, 'drift'> {
+  readonly drift: readonly (Omit<LockReport['drift'][number], 'name'> & { readonly name?: string })[];
 }
 
 /** How the servers compare with the lock. */
@@ -202,10 +207,31 @@ export function publicHealth(health: HealthObject): HealthObject {
   };
 }
 
-/** What a server lists is not for everybody to see. */
+/**
+ * What a server lists is not for everybody to see. The operator of Kubernetes has no token, but the lock: from the digests
+ * that were approved it knows the names.
+ */
 const publicLock = ({ mode, problem, servers }: ToolLockHealth): ToolLockHealth => ({
   mode,
   problem: problem === null ? null : 'the last lock cannot be used',
   unknown_servers: [],
-  servers: Object.fromEntries(Object.entries(servers).map(([id, { compared_at }]) => [id, { compared_at }])),
+  servers: Object.fromEntries(Object.entries(servers).map(([id, server]) => [id, withoutNames(server)])),
 });
+
+function withoutNames({ drift, new: added, removed, more, ...rest }: ToldLockReport): ToldLockReport {
+  const told = drift.flatMap(({ kind, fields, locked }): ToldLockReport['drift'] => {
+    if (kind === 'instructions') return [{ kind, fields }];
+    return locked === undefined ? [] : [{ kind, fields, locked }];
+  });
+  return {
+    ...rest,
+    drift: told,
+    new: [],
+    removed: [],
+    more: {
+      drift: more.drift + drift.length - told.length,
+      new: more.new + added.length,
+      removed: more.removed + removed.length,
+    },
+  };
+}

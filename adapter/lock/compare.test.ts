@@ -87,6 +87,18 @@ test('of a server that the lock names, instructions are drift where none were ap
   expect(found(sampleServer(), lock)).toEqual(['instructions: drift']);
 });
 
+test('what drifts has the digest that was approved, where there is one', () => {
+  const [search = ''] = sampleServer().tools;
+  const lockedOf = (tools: readonly string[]) =>
+    compareServer({ ...sampleServer(), tools }, LOCK).tools.entries.map(({ locked }) => locked);
+  const digest = LOCK.tools['search']?.digest;
+  expect(digest).toMatch(/^sha256:/);
+  expect(lockedOf([search.replace('Finds', 'Sends')])).toEqual([digest]);
+  expect(lockedOf([search, search])).toEqual([digest, digest]);
+  const added = search.replace('"search"', '"other"');
+  expect(lockedOf([search, added, added])).toEqual([undefined, undefined, undefined]);
+});
+
 test('a lock that contradicts itself is told as such', () => {
   const { search, ...tools } = LOCK.tools;
   const contradicting = { ...search, digest: `sha256:${'0'.repeat(64)}`, fields: search?.fields ?? {} };

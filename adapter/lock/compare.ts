@@ -20,6 +20,8 @@ export interface Compared {
    * have the same; `digest` where only that differs, so that the lock contradicts itself. Empty unless it drifts.
    */
   readonly fields: readonly string[];
+  /** Digest that was approved, of what drifts; undefined where the lock does not name it. */
+  readonly locked?: string;
 }
 
 export interface ComparedList {
@@ -81,20 +83,28 @@ export function* comparedList(
     yield;
   }
   return {
-    entries: twice.size === 0 ? entries : entries.map((entry) => (twice.has(entry.name) ? asTwice(entry, id) : entry)),
+    entries:
+      twice.size === 0 ? entries : entries.map((entry) => (twice.has(entry.name) ? asTwice(entry, id, locked) : entry)),
     removed: Object.keys(locked).filter((name) => !once.has(name)),
   };
 }
 
-const asTwice = ({ name, fields }: Compared, id: string): Compared => ({
+const asTwice = ({ name, fields }: Compared, id: string, locked: Entries): Compared =>
+  drifting(name, fields.includes(id) ? fields : [id, ...fields], entryOf(locked, name));
+
+const drifting = (name: string, fields: readonly string[], entry: LockEntry | undefined): Compared => ({
   name,
   state: 'drift',
-  fields: fields.includes(id) ? fields : [id, ...fields],
+  fields,
+  ...(entry === undefined ? {} : { locked: entry.digest }),
 });
+
+const entryOf = (locked: Entries, name: string): LockEntry | undefined =>
+  Object.hasOwn(locked, name) ? locked[name] : undefined;
 
 function compareDefinition(kind: LockKind, definition: string, locked: Entries): Compared {
   const { name = '', text, fields, problems } = readDefinition(kind, definition);
-  const entry = Object.hasOwn(locked, name) ? locked[name] : undefined;
+  const entry = entryOf(locked, name);
   if (text !== undefined) {
     if (entry === undefined) return { name, state: 'new', fields: [] };
     if (entry.digest === digestOf(text)) return { name, state: 'same', fields: [] };
@@ -108,7 +118,7 @@ function compareDefinition(kind: LockKind, definition: string, locked: Entries):
   const { id, fields: known } = LOCK_KINDS[kind];
   const different = known.filter(differs);
   if (problems.has(id)) different.unshift(id);
-  return { name, state: 'drift', fields: different.length === 0 ? ['digest'] : different };
+  return drifting(name, different.length === 0 ? ['digest'] : different, entry);
 }
 
 /** `json`: the upstream's own text, undefined where it has none. Of a server that the lock names, nothing was approved then. */

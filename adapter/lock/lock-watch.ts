@@ -11,9 +11,17 @@ const TELL_EVERY_MS = 60_000;
 
 type Kind = LockKind | 'instructions';
 
+interface DriftReport {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly fields: readonly string[];
+  /** Digest that was approved; undefined where the lock does not name it. */
+  readonly locked?: string;
+}
+
 /** How what a server lists differs from the lock. Names are the upstream's words, shortened. */
 export interface LockReport {
-  readonly drift: readonly { readonly kind: Kind; readonly name: string; readonly fields: readonly string[] }[];
+  readonly drift: readonly DriftReport[];
   /** What the lock does not name. */
   readonly new: readonly { readonly kind: Kind; readonly name: string }[];
   /** What the lock names and the server does not list. */
@@ -92,12 +100,15 @@ function reportOf(
   lists: ReadonlyMap<LockKind, ComparedList>,
   instructions: ComparedInstructions | undefined,
 ): LockReport {
-  const drift: { kind: Kind; name: string; fields: readonly string[] }[] = [];
+  const drift: DriftReport[] = [];
   const added: { kind: Kind; name: string }[] = [];
   const removed: { kind: Kind; name: string }[] = [];
   for (const [kind, list] of lists) {
-    for (const { name, state, fields } of list.entries) {
-      if (state === 'drift') drift.push({ kind, name: shown(name), fields: fields.slice(0, MAX_FIELDS) });
+    for (const { name, state, fields, locked } of list.entries) {
+      if (state === 'drift') {
+        const known = locked === undefined ? {} : { locked };
+        drift.push({ kind, name: shown(name), fields: fields.slice(0, MAX_FIELDS), ...known });
+      }
       if (state === 'new') added.push({ kind, name: shown(name) });
     }
     for (const name of list.removed) removed.push({ kind, name: shown(name) });

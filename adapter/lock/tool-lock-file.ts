@@ -67,7 +67,7 @@ export async function watchLock(
 }
 
 /** What a lock says. Throws an Error that names the file and all that is wrong with it. */
-export async function readLockFile(path: string): Promise<LockDocument> {
+async function readLockFile(path: string): Promise<LockDocument> {
   const text = await textOf(path).catch((error: unknown) => {
     throw new Error(`the tool lock ${path} cannot be read: ${(error as Error).message}`, { cause: error });
   });

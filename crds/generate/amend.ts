@@ -1,7 +1,7 @@
 import { stepsOf } from '../../lib/json/tree.ts';
 import type { StructuralSchema } from './structural-schema.ts';
 
-/** What is added to the fields of a schema, by their paths: `config.servers[].id`. */
+/** What is added to the fields of a schema, by their paths: `config.servers[].id`; `*` is each value of a map. */
 export type Amendments = Readonly<Record<string, StructuralSchema>>;
 
 /**
@@ -30,8 +30,9 @@ function at(
 ): StructuralSchema {
   const [step, ...rest] = steps;
   if (step === undefined) return change(schema);
-  const { items, properties } = schema;
+  const { items, properties, additionalProperties: values } = schema;
   if (step === '[]' && items !== undefined) return { ...schema, items: at(items, rest, change, path) };
+  if (step === '*' && values !== undefined) return { ...schema, additionalProperties: at(values, rest, change, path) };
   const field = properties?.[step];
   if (field === undefined) throw new Error(`there is no field ${path}`);
   return { ...schema, properties: { ...properties, [step]: at(field, rest, change, path) } };

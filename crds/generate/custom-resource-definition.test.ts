@@ -4,6 +4,7 @@ import { valueAt } from '../../lib/json/tree.ts';
 import { amend } from './amend.ts';
 import { chartCopy, manifest, optionalChartCopy } from './custom-resource-definition.ts';
 import { apiScrapeSourceCrd } from './api-scrape-source-crd.ts';
+import { mcpToolLockCrd } from './mcp-tool-lock-crd.ts';
 import { mcpAdapterCrd } from './mcp-adapter-crd.ts';
 
 describe('manifest', () => {
@@ -17,6 +18,7 @@ describe('manifest', () => {
   it.each([
     ['McpAdapter', mcpAdapterCrd()],
     ['ApiScrapeSource', apiScrapeSourceCrd()],
+    ['McpToolLock', mcpToolLockCrd()],
   ])('%s is read back as it was', (_, definition) => {
     expect(parse(manifest(definition, 'x'), { version: '1.1' })).toEqual(JSON.parse(JSON.stringify(definition)));
   });
@@ -55,7 +57,9 @@ it.each([
 describe('defaults', () => {
   it('the replicas of a McpAdapter have the only one', () => {
     // Fields of that name have a description.
-    const all = JSON.stringify([mcpAdapterCrd(), apiScrapeSourceCrd()]).match(/"default":(?!\{"description")[^,}]*/g);
+    const all = JSON.stringify([mcpAdapterCrd(), apiScrapeSourceCrd(), mcpToolLockCrd()]).match(
+      /"default":(?!\{"description")[^,}]*/g,
+    );
     expect(all).toEqual(['"default":1']);
   });
 });
@@ -76,7 +80,13 @@ describe('amend', () => {
     expect(schema.properties.list).toEqual({ type: 'array', items: { type: 'string' } });
   });
 
-  it.each(['lst', 'list.name', '[]'])('refuses a path that leads nowhere: %s', (path) => {
+  it('adds to the values of a map', () => {
+    const map = { type: 'object' as const, additionalProperties: schema };
+    const amended = amend({ properties: { map } }, { 'map.*.list': { maxItems: 3 } });
+    expect(amended.properties?.['map']?.additionalProperties?.properties?.['list']).toMatchObject({ maxItems: 3 });
+  });
+
+  it.each(['lst', '*', 'list.name', '[]'])('refuses a path that leads nowhere: %s', (path) => {
     expect(() => amend(schema, { [path]: { maxItems: 3 } })).toThrow(`there is no field ${path}`);
   });
 });

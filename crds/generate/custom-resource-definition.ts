@@ -94,7 +94,7 @@ const resource = ({ description, name, spec, status, rules }: Kind): StructuralS
     spec: { ...spec, description: 'What is wanted.' },
     status: { ...status, description: 'What was observed. Written by the operator.' },
   },
-  'x-kubernetes-validations': rules,
+  ...(rules.length === 0 ? {} : { 'x-kubernetes-validations': rules }),
 });
 
 /** Kubernetes reads YAML 1.1, where a bare `off` or `yes` is a boolean. */

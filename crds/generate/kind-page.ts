@@ -1,5 +1,6 @@
 import { ApiScrapeSourceSpec, ApiScrapeSourceStatus } from '../v1alpha1/api-scrape-source.ts';
 import { McpAdapterSpec, McpAdapterStatus } from '../v1alpha1/mcp-adapter.ts';
+import { McpToolLockSpec, McpToolLockStatus } from '../v1alpha1/mcp-tool-lock.ts';
 import { fieldTables } from './field-table.ts';
 import { inputSchema } from './json-schema.ts';
 
@@ -27,5 +28,16 @@ export function apiScrapeSourcePage(command: string): string {
       'section `scraper`, of which any field may be left out. These are the others.',
     fieldTables(inputSchema(ApiScrapeSourceSpec.omit({ source: true, scraper: true })), 'spec', 2),
     fieldTables(inputSchema(ApiScrapeSourceStatus), 'status', 2),
+  );
+}
+
+export function mcpToolLockPage(command: string): string {
+  return page(
+    command,
+    'McpToolLock',
+    'Beside `adapterRef`, `spec` is the document of the [tool lock](../operator/tool-lock.md). `servers` and what is in it are maps: by ' +
+      'the id of the server, then by the name of the definition (of a resource template its `uriTemplate`).',
+    fieldTables(inputSchema(McpToolLockSpec), 'spec', 2),
+    fieldTables(inputSchema(McpToolLockStatus), 'status', 2),
   );
 }

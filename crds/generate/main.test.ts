@@ -57,6 +57,8 @@ describe('node crds/generate/main.ts', { timeout: 60_000 }, () => {
       'helm/mcp-operator/templates/crds/mcpadapters.yaml does not fit the schemas. Run: node crds/generate/main.ts',
       'helm/mcp-operator-crds/templates/apiscrapesources.yaml does not fit the schemas. Run: node crds/generate/main.ts',
       'helm/mcp-operator/templates/crds/apiscrapesources.yaml does not fit the schemas. Run: node crds/generate/main.ts',
+      'helm/mcp-operator-crds/templates/mcptoollocks.yaml does not fit the schemas. Run: node crds/generate/main.ts',
+      'helm/mcp-operator/templates/crds/mcptoollocks.yaml does not fit the schemas. Run: node crds/generate/main.ts',
     ]);
     expect(await readFile(page, 'utf8')).toContain('8933');
 

@@ -6,8 +6,9 @@ import { apiScrapeSourceCrd } from './api-scrape-source-crd.ts';
 import { chartCopy, manifest, optionalChartCopy } from './custom-resource-definition.ts';
 import { acceptReferences, inputSchema } from './json-schema.ts';
 import { adapterPage, scraperPage } from './config-page.ts';
-import { apiScrapeSourcePage, mcpAdapterPage } from './kind-page.ts';
+import { apiScrapeSourcePage, mcpAdapterPage, mcpToolLockPage } from './kind-page.ts';
 import { mcpAdapterCrd } from './mcp-adapter-crd.ts';
+import { mcpToolLockCrd } from './mcp-tool-lock-crd.ts';
 
 /**
  * Writes the files that are derived from the schemas. With `--check` it writes nothing, and fails when one differs.
@@ -24,7 +25,11 @@ interface Generated {
 }
 
 function generate(): Generated[] {
-  const definitions = { mcpadapters: mcpAdapterCrd(), apiscrapesources: apiScrapeSourceCrd() };
+  const definitions = {
+    mcpadapters: mcpAdapterCrd(),
+    apiscrapesources: apiScrapeSourceCrd(),
+    mcptoollocks: mcpToolLockCrd(),
+  };
   return [
     { path: 'crds/config/adapter.schema.json', content: schemaFile('adapter', AdapterConfig) },
     { path: 'crds/config/scraper.schema.json', content: schemaFile('scraper', ScraperConfig) },
@@ -37,6 +42,7 @@ function generate(): Generated[] {
     ]),
     { path: 'docs/reference/mcp-adapter.md', content: mcpAdapterPage(COMMAND) },
     { path: 'docs/reference/api-scrape-source.md', content: apiScrapeSourcePage(COMMAND) },
+    { path: 'docs/reference/mcp-tool-lock.md', content: mcpToolLockPage(COMMAND) },
   ];
 }
 

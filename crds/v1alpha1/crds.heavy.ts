@@ -6,6 +6,7 @@ import { type ApiServer, startApiServer } from '../../e2e/cluster/api-server.ts'
 import { AdapterConfig } from '../config/adapter-file/adapter.ts';
 import { loadAdapterConfig } from '../config/load/load.ts';
 import { get, sampleWith } from '../config/testing/adapter-config.ts';
+import { LOCK_KINDS } from '../config/lock-file/lock-document.ts';
 import { leaves } from '../config/testing/schema-leaves.ts';
 import { NULL_AS_TEXT } from '../config/values/values.ts';
 import { inputSchema } from '../generate/json-schema.ts';
@@ -93,15 +94,19 @@ describe('installing', () => {
     expect(second.trim().split('\n').sort()).toEqual([
       'customresourcedefinition.apiextensions.k8s.io/apiscrapesources.mcpadapter.io unchanged',
       'customresourcedefinition.apiextensions.k8s.io/mcpadapters.mcpadapter.io unchanged',
+      'customresourcedefinition.apiextensions.k8s.io/mcptoollocks.mcpadapter.io unchanged',
     ]);
     await server.kubectl('apply', '--server-side', '-f', CRDS);
     expect(await server.kubectl('diff', '--server-side', '-f', CRDS)).toBe('');
     await established();
   });
 
-  it.each(['mcpadapters', 'apiscrapesources'])('%s fits into the annotation of a client-side apply', (name) => {
-    expect(JSON.stringify(definition(name)).length).toBeLessThan(256 * 1024 * 0.75);
-  });
+  it.each(['mcpadapters', 'apiscrapesources', 'mcptoollocks'])(
+    '%s fits into the annotation of a client-side apply',
+    (name) => {
+      expect(JSON.stringify(definition(name)).length).toBeLessThan(256 * 1024 * 0.75);
+    },
+  );
 });
 
 describe('a valid resource', () => {
@@ -196,6 +201,80 @@ describe('a change', () => {
   });
 });
 
+describe('a tool lock', () => {
+  const digest = (n: number): string => `sha256:${n.toString(16).padStart(64, '0')}`;
+  const fields = LOCK_KINDS.tools.fields;
+  const entry = (n: number) => ({
+    digest: digest(n),
+    fields: Object.fromEntries(fields.map((field, at) => [field, digest(n * 10 + at)])),
+  });
+  const tools = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`look_something_up_${n}`, entry(n)]));
+  const lock = (name: string, spec: object): Manifest => ({
+    apiVersion: 'mcpadapter.io/v1alpha1',
+    kind: 'McpToolLock',
+    metadata: { name },
+    spec: { adapterRef: { name: 'demo' }, ...spec },
+  });
+
+  it('of 1,000 tools with all fields fits, and the API server adds little to it', async () => {
+    const large = lock('large', { servers: { files: { tools: tools(1000) } } });
+    const given = JSON.stringify(large).length;
+    expect(given).toBeGreaterThan(750_000);
+    // As it is applied: a client-side apply would keep it a second time.
+    await server.kubectlWith(JSON.stringify(large), 'apply', '--server-side', '-f', '-');
+    const { body } = await api.read(large);
+    expect(body['spec']).toEqual(large.spec);
+    expect(JSON.stringify(body).length).toBeLessThan(given + 4000);
+    expect((await api.patch(large, { spec: { mode: 'audit' } })).message).toBe('');
+    const status = {
+      drifted: 1,
+      pending: [{ server: 'files', kind: 'tools', name: 'a', state: 'drift', fields: ['title'] }],
+    };
+    await server.kubectl(
+      'patch',
+      'mcptl/large',
+      '--subresource=status',
+      '--type=merge',
+      '-p',
+      JSON.stringify({ status }),
+    );
+    expect(await server.kubectl('get', 'mcptl', 'large')).toMatch(
+      /NAME +ADAPTER +MODE +READY +DRIFTED +NEW +SINCE +AGE\nlarge +demo +audit +1 /,
+    );
+    expect(await server.kubectl('get', 'mcp', '-o', 'name')).toContain('mcptoollock.mcpadapter.io/large');
+  });
+
+  it('has one owner for all its servers: who applies them replaces them', async () => {
+    const first = lock('owned', { servers: { a: { tools: tools(1) }, b: {} } });
+    await server.kubectlWith(JSON.stringify(first), 'apply', '--server-side', '-f', '-');
+    const second = lock('owned', { servers: { a: {} } });
+    await server.kubectlWith(
+      JSON.stringify(second),
+      'apply',
+      '--server-side',
+      '--field-manager=other',
+      '--force-conflicts',
+      '-f',
+      '-',
+    );
+    expect((await api.read(second)).body['spec']).toEqual(second.spec);
+  });
+
+  it.each([
+    ['without an adapter', { adapterRef: undefined }, 'adapterRef'],
+    ['of an adapter that has no name', { adapterRef: { name: 'No Name' } }, 'spec.adapterRef.name'],
+    ['of another mode', { mode: 'of' }, 'spec.mode'],
+    ['with what is no digest', { servers: { a: { tools: { b: { digest: 'x', fields: {} } } } } }, 'tools.b.digest'],
+    ['with too many tools', { servers: { a: { tools: tools(1001) } } }, 'spec.servers.a.tools'],
+    ['with a field that nobody knows', { servers: { a: { tool: {} } } }, 'spec.servers.a.tool'],
+  ])('%s is refused', async (_what, spec, field) => {
+    const { code, message } = await api.create(lock('refused', spec), { dryRun: true });
+    expect([400, 422]).toContain(code);
+    expect(message).toContain(field);
+  });
+});
+
 describe('null', () => {
   const withNull = () => {
     const config = smallest().spec['config'] as object;
@@ -247,6 +326,9 @@ describe('kubectl', () => {
     ['mcpa.spec.config.servers.adapters.type', '`upload_consumer`: tools that take uploaded files.'],
     ['mcpa.spec.storage.claim', 'More than one replica needs `ReadWriteMany`'],
     ['mcpa.status', 'Where clients reach the adapter'],
+    ['mcptl.spec', 'What becomes of definitions that differ'],
+    ['mcptl.spec.servers.tools.fields', 'Digest of its `inputSchema`'],
+    ['mcptl.status.pending', 'Fields that differ, of what drifts.'],
     ['apiss.spec', 'Sources of one namespace and group run in the same pods'],
     ['apiss.spec.source.scrape', 'Which requests are made'],
     ['apiss.spec.scraper', 'OTLP endpoint of the collector'],

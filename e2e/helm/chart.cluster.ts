@@ -87,6 +87,7 @@ describe('the chart', () => {
       expect(crds.map(({ metadata }) => metadata.name).sort()).toEqual([
         'apiscrapesources.mcpadapter.io',
         'mcpadapters.mcpadapter.io',
+        'mcptoollocks.mcpadapter.io',
       ]);
       for (const crd of crds) {
         expect(crd.metadata).toMatchObject({ annotations: { 'helm.sh/resource-policy': 'keep' } });

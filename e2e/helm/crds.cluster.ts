@@ -8,7 +8,7 @@ import { adapter } from '../operator/kit/resources.ts';
 import { test } from './render.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const CRDS = ['apiscrapesources.mcpadapter.io', 'mcpadapters.mcpadapter.io'];
+const CRDS = ['apiscrapesources.mcpadapter.io', 'mcpadapters.mcpadapter.io', 'mcptoollocks.mcpadapter.io'];
 const IN = ['--namespace', 'mcp-operator'];
 /** What docs/operations/upgrades.md says, from a clone. */
 const TAKE =

@@ -33,6 +33,9 @@ describe('helm install', () => {
       ['watch', 'mcpadapters.mcpadapter.io'],
       ['patch', 'mcpadapters.mcpadapter.io/status'],
       ['watch', 'apiscrapesources.mcpadapter.io'],
+      ['watch', 'mcptoollocks.mcpadapter.io'],
+      ['patch', 'mcptoollocks.mcpadapter.io/status'],
+      ['patch', 'pods'],
       ['create', 'deployments.apps'],
       ['patch', 'configmaps'],
       ['delete', 'horizontalpodautoscalers.autoscaling'],
@@ -50,6 +53,7 @@ describe('helm install', () => {
       ['patch', 'mcpadapters.mcpadapter.io'],
       ['update', 'apiscrapesources.mcpadapter.io'],
       ['delete', 'mcpadapters.mcpadapter.io'],
+      ['patch', 'mcptoollocks.mcpadapter.io'],
       ['create', 'pods'],
       ['delete', 'pods'],
       ['create', 'pods/exec'],
@@ -255,7 +259,7 @@ test('kubectl apply -k deploy/ is accepted by the API server', async ({ cluster 
   expect(output).toContain('deployment.apps/mcp-operator serverside-applied');
 });
 
-const CRDS = ['mcpadapters.mcpadapter.io', 'apiscrapesources.mcpadapter.io'];
+const CRDS = ['mcpadapters.mcpadapter.io', 'apiscrapesources.mcpadapter.io', 'mcptoollocks.mcpadapter.io'];
 const IN_OPERATOR_NAMESPACE = ['--namespace', OPERATOR];
 
 /** Names of the columns that kubectl get prints. */

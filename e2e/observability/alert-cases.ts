@@ -225,6 +225,19 @@ export const ALERT_CASES: readonly AlertCase[] = [
     calm: { 'mcp_operator_resources{job="mcp-operator",kind="McpAdapter",condition="Ready",status="Unknown"}': '1x30' },
   },
   {
+    alert: 'McpToolsDrift',
+    after: 5,
+    raised: { job: 'mcp-operator', kind: 'McpAdapter' },
+    series: {
+      'mcp_operator_resources{job="mcp-operator",kind="McpAdapter",condition="ToolsMatchLock",status="False"}': '2x10',
+    },
+    calm: {
+      'mcp_operator_resources{job="mcp-operator",kind="McpAdapter",condition="ToolsMatchLock",status="False"}': '0x10',
+      'mcp_operator_resources{job="mcp-operator",kind="McpAdapter",condition="ToolsMatchLock",status="Unknown"}':
+        '1x10',
+    },
+  },
+  {
     alert: 'ApiScraperSourceFailing',
     after: 50,
     raised: source,

@@ -9,6 +9,7 @@ test('what the operator says of itself is what Prometheus reads, and as it asks 
   const metrics = new PrometheusMetrics({
     leading: () => true,
     conditions: () => [{ kind: 'McpAdapter', condition: 'Ready', status: 'True', count: 1 }],
+    pending: () => ({ drift: 0, new: 0, removed: 0 }),
   });
   metrics.reconciled('mcp-adapter', 'done', 0.1);
   metrics.queueDepth('mcp-adapter', 1);

@@ -1,4 +1,4 @@
--- Health of McpAdapter and ApiScrapeSource for Argo CD. Both tell the same conditions; see
+-- Health of McpAdapter, ApiScrapeSource and McpToolLock for Argo CD. All tell the same conditions; see
 -- https://argo-cd.readthedocs.io/en/stable/operator-manual/health/
 local function health(status, message)
   return { status = status, message = message }

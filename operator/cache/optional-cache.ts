@@ -6,10 +6,16 @@ import type { Change, Coverage, WatchedCache } from './watched-cache.ts';
 
 /** How often it is asked whether the API exists now. */
 const ASK_MS = 60_000;
+/** Until it is asked a second time; longer than the client keeps such an answer. */
+const CONFIRM_MS = 12_000;
 
 /**
  * A resource whose API may be installed later, or never, such as HTTPRoute: it is watched while it is served, and empty
- * otherwise. It never holds anybody up: what it does not show yet comes as a change.
+ * otherwise. It holds nobody up: what it does not show yet comes as a change.
+ *
+ * With `isAwaited` it does: nobody takes for missing what is not listed yet. That the API is not served counts when it was
+ * answered twice, because an API server that has just started does not know all its definitions; and what was listed once
+ * stays.
  */
 export class OptionalCache implements WatchedCache {
   readonly synced = Promise.resolve();
@@ -17,9 +23,13 @@ export class OptionalCache implements WatchedCache {
   readonly #resource: Resource;
   readonly #reflector: () => ScopedReflector;
   readonly #onError: (error: unknown) => void;
+  readonly #isAwaited: boolean;
+  readonly #confirmMs: number;
   readonly #handlers = new Set<(change: Change) => void>();
   readonly #stopping = new AbortController();
   #current: ScopedReflector | undefined;
+  /** How often in a row it was not served. */
+  #absent = 0;
   #done: Promise<void> | undefined;
 
   constructor(options: {
@@ -28,11 +38,15 @@ export class OptionalCache implements WatchedCache {
     /** A new one, not started. */
     reflector: () => ScopedReflector;
     onError: (error: unknown) => void;
+    isAwaited?: boolean;
+    confirmMs?: number;
   }) {
     this.#api = options.api;
     this.#resource = options.resource;
     this.#reflector = options.reflector;
     this.#onError = options.onError;
+    this.#isAwaited = options.isAwaited ?? false;
+    this.#confirmMs = options.confirmMs ?? CONFIRM_MS;
   }
 
   start(): void {
@@ -57,8 +71,9 @@ export class OptionalCache implements WatchedCache {
     return this.#current?.byLabel(label, namespace, value) ?? [];
   }
 
-  coverage(): Coverage {
-    return 'synced';
+  coverage(namespace: string): Coverage {
+    if (!this.#isAwaited) return 'synced';
+    return this.#current?.coverage(namespace) ?? (this.#absent > 1 ? 'synced' : 'syncing');
   }
 
   subscribe(handler: (change: Change) => void): () => void {
@@ -70,12 +85,14 @@ export class OptionalCache implements WatchedCache {
     while (!signal.aborted) {
       try {
         const served = await this.#api.serves(this.#resource, signal);
+        this.#absent = served ? 0 : this.#absent + 1;
         if (served && this.#current === undefined) this.#enter();
-        if (!served) await this.#leave();
+        if (!served && !this.#isAwaited) await this.#leave();
       } catch (error) {
         if (!signal.aborted) this.#onError(error);
       }
-      await delay(ASK_MS, undefined, { signal }).catch(() => {});
+      const isOpen = this.#isAwaited && this.#current === undefined && this.#absent < 2;
+      await delay(isOpen ? this.#confirmMs : ASK_MS, undefined, { signal }).catch(() => {});
     }
   }
 

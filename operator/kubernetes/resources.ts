@@ -10,6 +10,7 @@ const of = (apiVersion: string, kind: string, plural: string): Resource => ({
 });
 
 export const MCP_ADAPTERS = of('mcpadapter.io/v1alpha1', 'McpAdapter', 'mcpadapters');
+export const MCP_TOOL_LOCKS = of('mcpadapter.io/v1alpha1', 'McpToolLock', 'mcptoollocks');
 export const API_SCRAPE_SOURCES = of('mcpadapter.io/v1alpha1', 'ApiScrapeSource', 'apiscrapesources');
 
 export const CONFIG_MAPS = core('ConfigMap', 'configmaps');

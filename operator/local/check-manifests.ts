@@ -10,6 +10,7 @@ import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import type { FileProblem, Manifest } from './manifests.ts';
 import { parsePath } from './parse-path.ts';
 import { groupsOf, isSource } from './scrape-groups.ts';
+import { lockProblems } from './tool-locks.ts';
 
 /** A file says nothing about the cluster that it is for, so what that must have is taken to be there. */
 const SERVED = { httpRoutes: true };
@@ -54,8 +55,12 @@ function problemsOf(manifest: Manifest, permissions: Permissions): readonly Prob
     }
     case 'ApiScrapeSource':
       return sourceProblems(manifest, permissions);
+    case 'McpToolLock':
+      return lockProblems(manifest);
     default:
-      return [{ path: 'kind', message: `is ${object.kind}; ${API_VERSION} has McpAdapter and ApiScrapeSource` }];
+      return [
+        { path: 'kind', message: `is ${object.kind}; ${API_VERSION} has McpAdapter, ApiScrapeSource and McpToolLock` },
+      ];
   }
 }
 

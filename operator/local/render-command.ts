@@ -12,6 +12,7 @@ import {
 } from './manifest-arguments.ts';
 import { readManifests } from './manifests.ts';
 import { groupsOf } from './scrape-groups.ts';
+import { lockAmong } from './tool-locks.ts';
 
 export const USAGE = `Usage: mcp-operator render [options] -f PATH...
 
@@ -59,6 +60,7 @@ export function renderCommand(args: readonly string[], streams: Streams): Promis
     for (const manifest of read.manifests) {
       const adapter = acceptedAdapter(manifest, permissions);
       if (adapter === undefined) continue;
+      const lock = lockAmong(read.manifests, adapter);
       const children = build(adapter, {
         image,
         podSecurity,
@@ -66,8 +68,9 @@ export function renderCommand(args: readonly string[], streams: Streams): Promis
         serves: { httpRoutes: true, serviceMonitors: true },
         services: () => undefined,
         referencesRevision: undefined,
+        isLocked: lock.length > 0,
       });
-      for (const { object } of children) print(object);
+      for (const { object } of [...lock, ...children]) print(object);
     }
     for (const group of groupsOf(read.manifests, permissions)) group.objects(image, podSecurity).forEach(print);
     return problems.length > 0 ? 1 : 0;

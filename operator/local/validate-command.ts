@@ -12,8 +12,9 @@ import { readManifests } from './manifests.ts';
 
 export const USAGE = `Usage: mcp-operator validate [options] -f PATH...
 
-Says what is wrong with the McpAdapters and ApiScrapeSources in the files, with file, line and column. Resources of
-other kinds are left alone. The exit code is 0 when nothing is wrong, and 1 when something is or no resource was found.
+Says what is wrong with the McpAdapters, ApiScrapeSources and McpToolLocks in the files, with file, line and column.
+Resources of other kinds are left alone. The exit code is 0 when nothing is wrong, and 1 when something is or no
+resource was found.
 
 Options:
   -f, --filename PATH   a file or a folder, whose subfolders do not count; may be repeated

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
-import { build } from '../mcp-adapter/build/build.ts';
+import { build, type Child } from '../mcp-adapter/build/build.ts';
 import { effectiveConfig } from '../mcp-adapter/config/effective-config.ts';
 import { ALL_PERMISSIONS } from '../validation/permissions.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
@@ -11,6 +11,7 @@ import { type LocalPod, localPod } from './local-pod.ts';
 import type { Manifest } from './manifests.ts';
 import { GRACE_SECONDS } from './pod-runner.ts';
 import { type LocalGroup, groupsOf } from './scrape-groups.ts';
+import { lockAmong } from './tool-locks.ts';
 
 /** What a resource becomes on this machine. */
 export interface Workload {
@@ -55,7 +56,7 @@ export function workloads(
   const world = { dataDir, data: dataOf(manifests), env };
   const adapters = manifests.flatMap((manifest) => {
     const adapter = acceptedAdapter(manifest, ALL_PERMISSIONS);
-    return adapter === undefined ? [] : [adapterWorkload(adapter, manifest.file, world)];
+    return adapter === undefined ? [] : [adapterWorkload(adapter, manifest.file, lockAmong(manifests, adapter), world)];
   });
   return [...adapters, ...groupsOf(manifests, ALL_PERMISSIONS).flatMap((group) => groupWorkloads(group, world))];
 }
@@ -74,10 +75,16 @@ interface World {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-function adapterWorkload(resource: McpAdapter, file: string, { dataDir, data, env }: World): Workload {
+function adapterWorkload(
+  resource: McpAdapter,
+  file: string,
+  lock: readonly Child[],
+  { dataDir, data, env }: World,
+): Workload {
   const { adapter, notes } = localAdapter(resource);
   const { name, namespace = 'default' } = adapter.metadata;
-  const objects = build(adapter, CONTEXT).map((child) => child.object);
+  const children = [...lock, ...build(adapter, { ...CONTEXT, isLocked: lock.length > 0 })];
+  const objects = children.map((child) => child.object);
   const deployment = objects.find(({ kind }) => kind === 'Deployment');
   if (deployment === undefined) throw new Error(`nothing runs for McpAdapter ${name}`);
   const config = effectiveConfig(adapter.spec);

@@ -3,7 +3,7 @@ import type { Permissions } from '../validation/permissions.ts';
 import type { TaskRunner } from '../tasks/task.ts';
 import type { Applier } from '../apply/applier.ts';
 import type { EventRecorder } from '../status/events.ts';
-import type { Resource } from '../kubernetes/kubernetes.ts';
+import type { KubernetesApi, Resource } from '../kubernetes/kubernetes.ts';
 import type { TtlCache } from '../cache/ttl-cache.ts';
 import type { Cache } from '../cache/watched-cache.ts';
 import type { StatusWriter } from '../status/status-writer.ts';
@@ -14,6 +14,8 @@ import type { PodHealth } from './health/pod-health.ts';
 /** Everything outside that a reconcile of a McpAdapter reads and writes. */
 export interface Cluster {
   readonly adapters: Cache;
+  /** McpToolLocks, as `cachedLock` keeps them. */
+  readonly locks: Cache;
   /** Pods with the label of an adapter, indexed by it. */
   readonly pods: Cache;
   /** Objects that the operator made, by kind, indexed by the label of their adapter. */
@@ -26,6 +28,10 @@ export interface Cluster {
   readonly serves: (resource: Resource, signal: AbortSignal) => Promise<boolean>;
   readonly applier: Applier;
   readonly status: StatusWriter;
+  /** Of McpToolLocks. */
+  readonly lockStatus: StatusWriter;
+  /** For what is noted on pods. */
+  readonly api: Pick<KubernetesApi, 'merge'>;
   readonly events: EventRecorder;
   readonly podHealth: PodHealthCache<PodHealth>;
   readonly handshakes: HandshakeProber;

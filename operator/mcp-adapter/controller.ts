@@ -6,10 +6,11 @@ import { Applier } from '../apply/applier.ts';
 import { Controller } from '../controllers/controller.ts';
 import { ProbePool } from '../controllers/probe-pool.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import { textAt } from '../kubernetes/unstructured.ts';
 import { TtlCache } from '../cache/ttl-cache.ts';
 import { keyOf } from '../kubernetes/key.ts';
 import type { Key } from '../kubernetes/key.ts';
-import { DEPLOYMENTS, MCP_ADAPTERS, SERVICES, STORAGE_CLAIMS } from '../kubernetes/resources.ts';
+import { DEPLOYMENTS, MCP_ADAPTERS, MCP_TOOL_LOCKS, SERVICES, STORAGE_CLAIMS } from '../kubernetes/resources.ts';
 import { StatusWriter } from '../status/status-writer.ts';
 import type { Cluster } from './cluster.ts';
 import { HandshakeProber } from './health/handshake-prober.ts';
@@ -35,8 +36,10 @@ export function mcpAdapterController(
   const client = new PodClient(ADAPTER_HEALTH);
   const probePool = new ProbePool({ onError: (error) => log.warn({ err: error }, 'an adapter could not be asked') });
   const onNews = (key: Key): void => controller.enqueue(key);
+  const lockStatus = new StatusWriter({ api, resource: MCP_TOOL_LOCKS, fieldManager: FIELD_MANAGER });
   const cluster: Cluster = {
     adapters: caches.adapters,
+    locks: caches.locks,
     pods: caches.adapterPods,
     children: caches.children,
     services: new TtlCache({ api, resource: SERVICES, keepMs: SERVICES_KEPT_MS }),
@@ -49,6 +52,8 @@ export function mcpAdapterController(
       transferredFields: [{ resource: DEPLOYMENTS, path: ['spec', 'replicas'] }],
     }),
     status: new StatusWriter({ api, resource: MCP_ADAPTERS, fieldManager: FIELD_MANAGER }),
+    lockStatus,
+    api,
     events,
     podHealth: new PodHealthCache({ client, source: ADAPTER_HEALTH, probePool, onNews }),
     handshakes: new HandshakeProber({ probeHandshake: handshake.probeHandshake, probePool, onNews }),
@@ -61,6 +66,7 @@ export function mcpAdapterController(
     reconcile: (key, signal) => reconcile(key, cluster, signal),
     sources: [
       { cache: caches.adapters, keys: (object) => [keyOf(object)] },
+      { cache: caches.locks, keys: adapterOfLock },
       { cache: caches.adapterPods, keys: ownerOf },
       ...caches.children.map(({ cache }) => ({ cache, keys: ownerOf })),
     ],
@@ -69,9 +75,13 @@ export function mcpAdapterController(
     hooks,
     concurrency: CONCURRENCY,
   });
+  const unsubscribe = caches.locks.subscribe(({ key, new: now }) => {
+    if (now === undefined) lockStatus.forget(key);
+  });
   return {
     controller,
     async [Symbol.asyncDispose]() {
+      unsubscribe();
       await probePool.close();
       await Promise.all([client.close(), handshake.close()]);
     },
@@ -81,5 +91,11 @@ export function mcpAdapterController(
 /** The adapter that an object belongs to, by its label: also when its owner reference was taken away. */
 function ownerOf({ metadata }: KubernetesObject): readonly Key[] {
   const name = metadata.labels?.[ADAPTER_LABEL];
+  return name === undefined ? [] : [{ namespace: metadata.namespace ?? '', name }];
+}
+
+/** Whom a lock names; the controller asks before and after each change, so that the one before loses it. */
+function adapterOfLock({ metadata, spec }: KubernetesObject): readonly Key[] {
+  const name = textAt(spec, 'adapterRef', 'name');
   return name === undefined ? [] : [{ namespace: metadata.namespace ?? '', name }];
 }

@@ -1,4 +1,6 @@
+import type { Condition } from '../../crds/v1alpha1/conditions.ts';
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import { Budget, RESOURCE_MS } from '../tasks/budget.ts';
 import { RefusedError } from '../tasks/refused-error.ts';
 import type { Subject } from '../tasks/task.ts';
@@ -7,7 +9,7 @@ import type { ApplyReport } from '../apply/desired.ts';
 import { messagesOf, ownObject } from '../apply/family-objects.ts';
 import { textAt } from '../kubernetes/unstructured.ts';
 import type { Key } from '../kubernetes/key.ts';
-import { type Result, done, earlier } from '../controllers/reconciler.ts';
+import { type Result, earlier } from '../controllers/reconciler.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { contestEvents } from '../pods/contest-events.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
@@ -17,37 +19,78 @@ import type { Child } from './build/build.ts';
 import type { Checked } from './check/check.ts';
 import type { Cluster } from './cluster.ts';
 import type { EffectiveConfig } from './config/effective-config.ts';
-import { configMapName } from './config/labels.ts';
+import { configMapName, lockConfigMapName } from './config/labels.ts';
+import { lockConfigMap } from './lock/lock-config-map.ts';
+import { lockPlan, type LockPlan, type LocksOfAdapter } from './lock/locks-of-adapter.ts';
 import { type Observed, observe } from './observe.ts';
 import { requeueInterval } from './status/requeue-interval.ts';
 import { problemsText } from '../validation/problems-text.ts';
-import { type ApplyResult, report } from './status/report.ts';
+import { DRIFT } from './status/lock-condition.ts';
+import { adapterOfLock, liveLockDigest, locksOf, reportLocks, tellDrift } from './report-locks.ts';
+import { type ApplyResult, report, type StatusInputs } from './status/report.ts';
+import { tellPods } from './tell-pods.ts';
 import { statusInputsOf } from './status-inputs.ts';
 import { BUILD, CHECK, type FoundService } from './tasks.ts';
 
 /** Brings what a McpAdapter consists of to what its spec says, and its status to what is so. */
 export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal): Promise<Result> {
   const observed = await observe(key, cluster, signal);
-  if (observed === undefined) return forget(key, cluster); // owner references collect the rest
+  const locks = locksOf(key, cluster);
+  if (observed === undefined) {
+    forget(key, cluster); // owner references collect the rest
+    return { requeueAfterMs: await reportLocks(key, locks, undefined, cluster, signal) };
+  }
 
   await retainClaim(observed, cluster, signal);
-  const { checked, children, config, warnings } = await evaluate(observed, cluster, signal);
+  const plan = lockPlan(locks, liveLock(observed));
+  const { checked, children, config, warnings } = await evaluate(observed, plan, cluster, signal);
   const paused = isPaused(checked);
+  const family = plan === 'keep' ? withoutLock(observed) : observed;
   const applied =
-    children === undefined
+    children === undefined || !checked.ok
       ? undefined
-      : await cluster.applier.apply(withGrownClaims(children, observed.existing), observed, signal);
+      : await cluster.applier.apply(
+          withGrownClaims([...lockOf(checked.adapter, locks, plan), ...children], observed.existing),
+          family,
+          signal,
+        );
   const applyResult: ApplyResult = checked.ok
     ? applyResultOf(applied)
     : { kind: 'refused', reason: checked.reason, message: problemsText(checked.problems) };
 
-  const inputs = statusInputsOf({ observed, checked, config, warnings, applyResult, paused, applied }, cluster);
+  const told = [...warnings, ...lockWarnings(observed, locks)];
+  const outcome = { observed, checked, config, warnings: told, applyResult, paused, applied, locks, lockPlan: plan };
+  const inputs = statusInputsOf(outcome, cluster);
   const status = report(inputs);
   const { changed, retryAfterMs } = await cluster.status.write(observed.resource, status, signal);
-  for (const event of [...conditionEvents(changed), ...contestEvents(applied)])
+  for (const event of [...conditionEvents(changed.filter(isToldAsCondition(locks))), ...contestEvents(applied)])
     cluster.events.record(observed.resource, event);
+  const lockRetryMs = await afterwards(observed, locks, inputs, cluster, signal);
   if (applied?.failure !== undefined) throw applied.failure;
-  return { requeueAfterMs: earlier(retryAfterMs, requeueInterval(inputs, status, applied)) };
+  return { requeueAfterMs: earlier(earlier(retryAfterMs, lockRetryMs), requeueInterval(inputs, status, applied)) };
+}
+
+/** What drifts from a McpToolLock is told one by one. */
+const isToldAsCondition =
+  ({ chosen }: LocksOfAdapter) =>
+  ({ type, reason }: Condition): boolean =>
+    chosen === undefined || type !== 'ToolsMatchLock' || reason !== DRIFT;
+
+/** Brings a lock that has been applied to the pods, and tells what comes of it. @returns when to try again */
+async function afterwards(
+  observed: Observed,
+  locks: LocksOfAdapter,
+  inputs: StatusInputs,
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const digest = locks.chosen?.content.digest;
+  const isLive = digest !== undefined && digest !== '' && liveLockDigest(observed) === digest;
+  if (isLive) await tellPods(cluster.api, observed.pods, digest, signal);
+  const adapter = adapterOfLock(observed, locks, inputs);
+  // Before the status, which says what is known: an Event that is lost would never come again.
+  if (adapter !== undefined) tellDrift(observed, locks, adapter, cluster);
+  return reportLocks(observed.key, locks, adapter, cluster, signal);
 }
 
 interface Evaluated {
@@ -60,7 +103,7 @@ interface Evaluated {
 }
 
 /** Check and build; a resource that cannot be worked on, or not in the time that one may take, is invalid. */
-async function evaluate(observed: Observed, cluster: Cluster, signal: AbortSignal): Promise<Evaluated> {
+async function evaluate(observed: Observed, plan: LockPlan, cluster: Cluster, signal: AbortSignal): Promise<Evaluated> {
   const { uid, generation } = observed.resource.metadata;
   const subject = { id: `${uid} ${generation}`, path: 'spec', budget: new Budget(RESOURCE_MS), signal };
   try {
@@ -72,7 +115,7 @@ async function evaluate(observed: Observed, cluster: Cluster, signal: AbortSigna
     const adapter = observed.resource as unknown as McpAdapter;
     const known = { checked: { ok: true, adapter } as const, config: answer.config, warnings: answer.warnings };
     if (isPaused(known.checked)) return known;
-    return { ...known, children: await desired(adapter, observed, cluster, subject, signal) };
+    return { ...known, children: await desired(adapter, observed, plan, cluster, subject, signal) };
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
     return { checked: { ok: false, reason: 'InvalidSpec', problems: [error.problem] }, warnings: [] };
@@ -86,6 +129,25 @@ const withoutStatus = ({ apiVersion, kind, metadata, spec }: KubernetesObject): 
   spec,
 });
 
+const liveLock = (observed: Observed): KubernetesObject | undefined =>
+  ownObject(observed, CONFIG_MAPS, lockConfigMapName(observed.key.name));
+
+/** What is not there is not pruned. */
+const withoutLock = (observed: Observed): Observed => ({
+  ...observed,
+  existing: observed.existing.filter(({ object }) => object !== liveLock(observed)),
+});
+
+function lockWarnings({ resource }: Observed, { chosen }: LocksOfAdapter): string[] {
+  const own = valueAt(resource, ['spec', 'config', 'core', 'tool_lock']);
+  if (chosen === undefined || own === undefined || own === null) return [];
+  return [`spec.config.core.tool_lock has no effect beside the McpToolLock ${chosen.metadata.name}`];
+}
+
+/** Its ConfigMap, before all that mounts it. */
+const lockOf = (adapter: McpAdapter, { chosen }: LocksOfAdapter, plan: LockPlan): Child[] =>
+  plan === 'apply' && chosen !== undefined ? [lockConfigMap(adapter, chosen.content)] : [];
+
 const isPaused = (checked: Checked): boolean => checked.ok && checked.adapter.spec.paused === true;
 
 /** Also while nothing else is applied: whoever deletes the resource then relies on the policy that it shows. */
@@ -98,18 +160,18 @@ async function retainClaim(observed: Observed, cluster: Cluster, signal: AbortSi
   for (const claim of claims) await cluster.applier.disown(claim, ownership, signal);
 }
 
-function forget(key: Key, cluster: Cluster): Result {
+function forget(key: Key, cluster: Cluster): void {
   cluster.applier.forget(key);
   cluster.handshakes.forget(key);
   cluster.podHealth.forget(key);
   cluster.status.forget(key);
-  return done;
 }
 
 /** Services that upstreams are reached by are looked up as build asks for them, until it has all that it wants. */
 async function desired(
   adapter: McpAdapter,
   observed: Observed,
+  plan: LockPlan,
   cluster: Cluster,
   subject: Subject,
   signal: AbortSignal,
@@ -122,6 +184,7 @@ async function desired(
     apiServer: cluster.settings.permissions.apiServer,
     referencesRevision: referencesRevision(deployment, newestPods(deployment, observed.pods), observed.health),
     existingClaimModes: accessModes(observed),
+    isLocked: plan !== 'none',
     liveConfigMap: ownObject(observed, CONFIG_MAPS, configMapName(adapter)),
   };
   const resource = withoutStatus(adapter as unknown as KubernetesObject) as unknown as McpAdapter;

@@ -2,6 +2,7 @@
 import { valueAt } from '../../lib/json/tree.ts';
 import type { McpAdapterStatus } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { unknownConnections, widePorts } from '../pods/egress.ts';
+import { conditionOf } from '../health/pod-problems.ts';
 import { configHashOf } from '../health/revision.ts';
 import { rolloutOf } from '../health/rollout.ts';
 import type { ApplyReport } from '../apply/desired.ts';
@@ -15,12 +16,18 @@ import type { Cluster } from './cluster.ts';
 import type { EffectiveConfig } from './config/effective-config.ts';
 import type { Observed } from './observe.ts';
 import { HANDSHAKE_NOTE, type HandshakeState } from './status/ready.ts';
+import { nameIn } from './lock/locked-names.ts';
+import { comparisonOf } from './lock/comparison.ts';
+import type { LockPlan, LocksOfAdapter } from './lock/locks-of-adapter.ts';
+import type { LockInputs } from './status/lock-condition.ts';
 import type { NetworkState, StatusInputs, ApplyResult } from './status/report.ts';
 import type { StorageState } from './status/storage-state.ts';
 import type { PodHealth } from './health/pod-health.ts';
 import { redactedHealth, UNNAMED_ISSUER } from './health/redacted-health.ts';
 
 export interface Outcome {
+  readonly locks: LocksOfAdapter;
+  readonly lockPlan: LockPlan;
   readonly observed: Observed;
   readonly checked: Checked;
   /** What of the configuration is known; undefined when it is not valid. */
@@ -50,6 +57,7 @@ export function statusInputsOf(outcome: Outcome, cluster: Cluster): StatusInputs
         ? redactedHealth(observed.health, checked.adapter.spec, config)
         : withoutDetails(observed.health),
     usesOAuth: config?.authEnabled === true && config.issuers.length > 0,
+    lock: lockInputsOf(outcome),
     hasFileRules: checked.ok && hasFileRules(checked.adapter.spec.config),
     isHealthKnown: observed.isHealthKnown,
     handshake: handshakeStateOf({ observed, deployment, service, config }, cluster),
@@ -57,6 +65,30 @@ export function statusInputsOf(outcome: Outcome, cluster: Cluster): StatusInputs
     now: cluster.now(),
   };
 }
+
+/** Undefined where neither a McpToolLock names the adapter nor its configuration a file. */
+function lockInputsOf({ observed, locks: { chosen }, lockPlan }: Outcome): LockInputs | undefined {
+  const config = valueAt(observed.resource, ['spec', 'config']);
+  const file = valueAt(config, ['core', 'tool_lock']);
+  if (chosen === undefined && (file === undefined || file === null)) return undefined;
+  const ready = new Set(observed.pods.filter(isReady).map(({ metadata }) => metadata.name));
+  const servers = listAt(config, 'servers').flatMap((server) => textAt(server, 'id') ?? []);
+  return {
+    lock: chosen && {
+      name: chosen.metadata.name,
+      refusal: chosen.content.refusal?.message,
+      isKept: lockPlan === 'keep',
+    },
+    comparison: comparisonOf(
+      observed.health.filter(({ pod }) => ready.has(pod)),
+      servers,
+      chosen?.status,
+      chosen && nameIn(chosen.content),
+    ),
+  };
+}
+
+const isReady = (pod: KubernetesObject): boolean => textAt(conditionOf(pod, 'Ready'), 'status') === 'True';
 
 /** Whether a server has entries of `adapters`. */
 const hasFileRules = (config: unknown): boolean =>

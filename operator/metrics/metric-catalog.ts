@@ -63,6 +63,13 @@ export const OPERATOR_METRICS = {
     description: 'Resources by kind and by the status of each of their conditions.',
     attributes: ['kind', 'condition', 'status'],
   },
+  toolLockPending: {
+    name: 'mcp_operator_tool_lock_pending',
+    instrument: 'gauge',
+    unit: '{definition}',
+    description: 'Definitions that differ from their McpToolLocks, by state: drift, new, removed.',
+    attributes: ['state'],
+  },
   residentMemory: {
     name: 'process_resident_memory_bytes',
     instrument: 'gauge',

@@ -1,5 +1,6 @@
 import type { Condition } from '../../crds/v1alpha1/conditions.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import { numberAt } from '../kubernetes/unstructured.ts';
 
 /** `requeue`: it waits for something. `terminal`: it failed, and trying again cannot help. */
 export type ReconcileOutcome = 'done' | 'requeue' | 'failed' | 'terminal';
@@ -32,6 +33,21 @@ export interface ConditionCount {
 export interface MetricSources {
   readonly leading: () => boolean;
   readonly conditions: () => readonly ConditionCount[];
+  readonly pending: () => PendingCounts;
+}
+
+/** Definitions that differ from their locks. */
+export interface PendingCounts {
+  readonly drift: number;
+  readonly new: number;
+  readonly removed: number;
+}
+
+/** @param locks McpToolLocks */
+export function countPending(locks: readonly KubernetesObject[]): PendingCounts {
+  const sum = (member: string): number =>
+    locks.reduce((total, lock) => total + (numberAt(lock['status'], member) ?? 0), 0);
+  return { drift: sum('drifted'), new: sum('added'), removed: sum('removed') };
 }
 
 export function countConditions(kind: string, objects: readonly KubernetesObject[]): ConditionCount[] {

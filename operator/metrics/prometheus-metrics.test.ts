@@ -4,7 +4,7 @@ import { NODE_METRICS } from '../../lib/metrics/node-metrics.ts';
 import type { KubernetesApi, KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { ApiError } from '../kubernetes/kubernetes.ts';
 import { measuredApi } from './measured-api.ts';
-import { type ConditionCount, countConditions, type MetricSources, noMetrics } from './metrics.ts';
+import { type ConditionCount, countConditions, countPending, type MetricSources, noMetrics } from './metrics.ts';
 import { OPERATOR_METRICS } from './metric-catalog.ts';
 import { PrometheusMetrics } from './prometheus-metrics.ts';
 import { PODS } from '../kubernetes/resources.ts';
@@ -12,8 +12,10 @@ import { PODS } from '../kubernetes/resources.ts';
 let metrics: PrometheusMetrics | undefined;
 afterEach(() => metrics?.close());
 
+const NOTHING = { drift: 0, new: 0, removed: 0 };
+
 function start(sources: Partial<MetricSources> = {}): PrometheusMetrics {
-  metrics = new PrometheusMetrics({ leading: () => false, conditions: () => [], ...sources });
+  metrics = new PrometheusMetrics({ leading: () => false, conditions: () => [], pending: () => NOTHING, ...sources });
   return metrics;
 }
 
@@ -56,6 +58,15 @@ describe('what Prometheus reads', () => {
     expect(await lines(all)).toContain(`${series} 2`);
     counts = [];
     expect(await lines(all)).toContain(`${series} 0`);
+  });
+
+  it('adds up what differs from locks', async () => {
+    const lock = (status: object) => ({ status }) as unknown as KubernetesObject;
+    const locks = [lock({ drifted: 2, added: 1 }), lock({ drifted: 3, removed: 4 }), {} as KubernetesObject];
+    const text = await lines(start({ pending: () => countPending(locks) }));
+    expect(text).toContain('mcp_operator_tool_lock_pending{state="drift"} 5');
+    expect(text).toContain('mcp_operator_tool_lock_pending{state="new"} 1');
+    expect(text).toContain('mcp_operator_tool_lock_pending{state="removed"} 4');
   });
 
   it('has every metric of the catalog and of the process, with no other labels', async () => {

@@ -51,6 +51,9 @@ export class PrometheusMetrics implements Metrics {
       for (const one of sources.conditions()) shown.set(`${one.kind}/${one.condition}/${one.status}`, one);
       return [...shown.values()].map(({ count, kind, condition, status }) => [count, { kind, condition, status }]);
     });
+    target.observe(metrics.toolLockPending, () =>
+      Object.entries(sources.pending()).map(([state, count]): [number, { state: string }] => [count, { state }]),
+    );
     target.observe(metrics.residentMemory, () => [[process.memoryUsage.rss(), {}]]);
     this.#process = observeNode(target);
   }

@@ -1,13 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-const KINDS = ['McpAdapter', 'ApiScrapeSource'];
+/** What is paused and restarted. */
+const WITH_PODS = ['McpAdapter', 'ApiScrapeSource'];
+const KINDS = [...WITH_PODS, 'McpToolLock'];
 const ACTIONS = ['pause', 'resume', 'restart'];
 const FOLDER = join(import.meta.dirname, '../../gitops/argocd');
 
 /**
- * The snippet for the ConfigMap argocd-cm, from the Lua files in gitops/argocd. Both kinds have the same conditions, so
- * both have the same health and actions.
+ * The snippet for the ConfigMap argocd-cm, from the Lua files in gitops/argocd. All kinds have the same conditions, so
+ * all have the same health; those with pods have the same actions.
  */
 export async function argoCdConfig(): Promise<string> {
   const health = await lua('health.lua');
@@ -18,11 +20,12 @@ export async function argoCdConfig(): Promise<string> {
   const data = KINDS.flatMap((kind) => [
     `  resource.customizations.health.mcpadapter.io_${kind}: |`,
     indented(health, 4),
-    `  resource.customizations.actions.mcpadapter.io_${kind}: |`,
-    indented(actions.join('\n'), 4),
+    ...(WITH_PODS.includes(kind)
+      ? [`  resource.customizations.actions.mcpadapter.io_${kind}: |`, indented(actions.join('\n'), 4)]
+      : []),
   ]);
   return [
-    '# Health and actions of McpAdapter and ApiScrapeSource in Argo CD. Generated from the Lua files beside it.',
+    '# Health and actions of McpAdapter and ApiScrapeSource, and health of McpToolLock, in Argo CD. Generated from the Lua files beside it.',
     '# kubectl -n argocd patch configmap argocd-cm --patch-file gitops/argocd/argocd-cm.yaml',
     'apiVersion: v1',
     'kind: ConfigMap',

@@ -5,7 +5,7 @@ import { oneOf } from '../values/values.ts';
 
 /** Of each kind, for each server: more serve no model, and a lock must fit into one object of Kubernetes. */
 export const MAX_LOCKED = 1000;
-const MAX_SERVERS = 200;
+export const MAX_LOCKED_SERVERS = 200;
 /** Characters of a name, or of a URI template. */
 export const MAX_NAME_CHARS = 1024;
 
@@ -15,7 +15,10 @@ const Digest = z.string({ error: DIGEST }).regex(/^sha256:[0-9a-f]{64}$/, { erro
 /** A digest for each of these members, where the definition has it; `other` for all that are not named. */
 const fieldsOf = <const T extends string>(...names: readonly T[]) =>
   z.strictObject(
-    Object.fromEntries(names.map((name) => [name, Digest.optional()])) as Record<T, z.ZodOptional<typeof Digest>>,
+    Object.fromEntries(names.map((name) => [name, Digest.optional().describe(`Digest of its \`${name}\`.`)])) as Record<
+      T,
+      z.ZodOptional<typeof Digest>
+    >,
   );
 
 const entryOf = <T extends z.ZodType>(fields: T) =>
@@ -49,7 +52,7 @@ const ServerLock = z.strictObject({
 });
 export type ServerLock = z.output<typeof ServerLock>;
 
-const SERVERS = `a mapping of at most ${MAX_SERVERS} servers`;
+const SERVERS = `a mapping of at most ${MAX_LOCKED_SERVERS} servers`;
 
 export const LockDocument = z.strictObject({
   mode: oneOf(['audit', 'enforce'])
@@ -60,7 +63,7 @@ export const LockDocument = z.strictObject({
     .prefault('hide'),
   servers: z
     .record(z.string().min(1).max(MAX_NAME_CHARS), ServerLock, { error: SERVERS })
-    .refine((servers) => Object.keys(servers).length <= MAX_SERVERS, { error: SERVERS })
+    .refine((servers) => Object.keys(servers).length <= MAX_LOCKED_SERVERS, { error: SERVERS })
     .prefault({})
     .describe('What was approved, by the id of the server.'),
 });

@@ -26,13 +26,13 @@ async function may(namespace, verb, group, resource) {
 
 const { status, body } = await api('/apis/mcpadapter.io/v1alpha1');
 const served = (body.resources ?? []).map(({ name }) => name);
-for (const name of ['mcpadapters', 'mcpadapters/status', 'mcpadapters/scale', 'apiscrapesources', 'apiscrapesources/status']) {
+for (const name of ['mcpadapters', 'mcpadapters/status', 'mcpadapters/scale', 'apiscrapesources', 'apiscrapesources/status', 'mcptoollocks', 'mcptoollocks/status']) {
   if (!served.includes(name)) problems.push(`the API server does not serve ${name} (HTTP ${status}): are the CRDs installed?`);
 }
 
 for (const namespace of process.env.NAMESPACES.split(',')) {
   const where = namespace === '' ? 'all namespaces' : namespace;
-  for (const [group, resource] of [['mcpadapter.io', 'mcpadapters'], ['mcpadapter.io', 'apiscrapesources'], ['apps', 'deployments']]) {
+  for (const [group, resource] of [['mcpadapter.io', 'mcpadapters'], ['mcpadapter.io', 'apiscrapesources'], ['mcpadapter.io', 'mcptoollocks'], ['apps', 'deployments']]) {
     if (!(await may(namespace, 'watch', group, resource))) problems.push(`the operator may not watch ${resource} in ${where}`);
   }
   for (const verb of ['get', 'list', 'watch']) {

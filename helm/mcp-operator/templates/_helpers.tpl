@@ -61,10 +61,10 @@ tell when they change. Applying needs patch, and create for what is not there ye
 */}}
 {{- define "mcp-operator.rules" -}}
 - apiGroups: [mcpadapter.io]
-  resources: [mcpadapters, apiscrapesources]
+  resources: [mcpadapters, apiscrapesources, mcptoollocks]
   verbs: [get, list, watch]
 - apiGroups: [mcpadapter.io]
-  resources: [mcpadapters/status, apiscrapesources/status]
+  resources: [mcpadapters/status, apiscrapesources/status, mcptoollocks/status]
   verbs: [get, patch]
 # OpenShift asks for this of whoever names an owner that must wait for what it owns.
 - apiGroups: [mcpadapter.io]
@@ -95,6 +95,10 @@ tell when they change. Applying needs patch, and create for what is not there ye
 - apiGroups: ['']
   resources: [pods]
   verbs: [get, list, watch]
+# An annotation tells the kubelet that a tool lock has changed; it would look a minute later otherwise.
+- apiGroups: ['']
+  resources: [pods]
+  verbs: [patch]
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]

@@ -16,6 +16,8 @@ export interface BuildContext extends EgressContext {
   readonly existingClaimModes?: readonly string[] | undefined;
   /** The ConfigMap that is there already; undefined for a new resource. */
   readonly liveConfigMap?: KubernetesObject | undefined;
+  /** Whether a tool lock is in force; its ConfigMap is made elsewhere. */
+  readonly isLocked?: boolean;
   /** What this may take; undefined: as long as it likes. */
   readonly budget?: Budget;
 }

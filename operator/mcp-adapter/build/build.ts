@@ -22,6 +22,7 @@ import { disruptionBudget } from './disruption-budget.ts';
 import { effectiveConfig } from '../config/effective-config.ts';
 import { httpRoute } from './http-route.ts';
 import { ingress } from './ingress.ts';
+import { locked } from '../config/locked-config.ts';
 import { metricsService } from './metrics-service.ts';
 import { networkPolicy } from './network-policy.ts';
 import { serviceAccount } from './service-account.ts';
@@ -44,7 +45,7 @@ export interface Child {
  * @throws BudgetError when it takes longer than the budget of the context, if there is one
  */
 export function build(given: McpAdapter, context: BuildContext): Child[] {
-  const { adapter, labels } = settled(given, context.liveConfigMap);
+  const { adapter, labels } = settled(context.isLocked === true ? locked(given) : given, context.liveConfigMap);
   const { spec } = adapter;
   const { serves, budget } = context;
   budget?.step('spec.config');

@@ -17,6 +17,8 @@ import {
   CONFIG_FOLDER,
   CONTAINER,
   LAST_WORK_SECONDS,
+  LOCK_FOLDER,
+  LOCK_VOLUME,
   METRICS_PORT_NAME,
   NAME_VARIABLE,
   PORT_NAME,
@@ -25,7 +27,7 @@ import {
   STORAGE_VOLUME,
 } from '../config/defaults.ts';
 import type { EffectiveConfig } from '../config/effective-config.ts';
-import { configMapName, labelsAndAnnotations, selectorOf } from '../config/labels.ts';
+import { configMapName, labelsAndAnnotations, lockConfigMapName, selectorOf } from '../config/labels.ts';
 import { nameInRedis, usesRedis } from '../config/settled-config.ts';
 import { storageVolumeSource } from './storage-claim.ts';
 import { withStorageFolders } from './storage-folders.ts';
@@ -95,6 +97,9 @@ function podSpec(adapter: McpAdapter, config: EffectiveConfig, context: BuildCon
       { name: 'config', configMap: { name: configMapName(adapter) } },
       { name: STORAGE_VOLUME, ...storageVolumeSource(adapter) },
       { name: 'tmp', emptyDir: {} },
+      ...(context.isLocked === true
+        ? [{ name: LOCK_VOLUME, configMap: { name: lockConfigMapName(metadata.name) } }]
+        : []),
       ...references.volumes,
     ],
   };
@@ -143,6 +148,7 @@ function container(
       { name: 'config', mountPath: CONFIG_FOLDER, readOnly: true },
       { name: STORAGE_VOLUME, mountPath: config.storageRoot },
       ...(config.storageRoot === '/tmp' ? [] : [{ name: 'tmp', mountPath: '/tmp' }]),
+      ...(context.isLocked === true ? [{ name: LOCK_VOLUME, mountPath: LOCK_FOLDER, readOnly: true }] : []),
       ...references.volumeMounts,
     ],
   };

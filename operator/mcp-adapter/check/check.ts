@@ -21,7 +21,7 @@ import { codeVariables } from './check-env.ts';
 import { ruleProblems } from './check-rules.ts';
 import { stateMountProblems } from './check-state-mounts.ts';
 import { undeclaredVariables } from './check-variables.ts';
-import { CONFIG_FOLDER, CONTAINER, STORAGE_VOLUME } from '../config/defaults.ts';
+import { CONFIG_FOLDER, CONTAINER, LOCK_FOLDER, LOCK_VOLUME, STORAGE_VOLUME } from '../config/defaults.ts';
 
 /** Why a resource is not accepted; reasons of the condition `Accepted`. */
 export type RefusalReason = 'InvalidSpec' | 'UndeclaredVariable' | 'ApiMissing';
@@ -79,7 +79,7 @@ export function check(
 /** Of the storage only where its folder is written out. */
 function mountsOf(resource: KubernetesObject): Record<string, string> {
   const root = textAt(resource, 'spec', 'config', 'storage', 'root')?.trim() ?? Storage.parse({}).root;
-  return { [CONFIG_FOLDER]: 'config', [withoutEndSlashes(root)]: STORAGE_VOLUME };
+  return { [CONFIG_FOLDER]: 'config', [LOCK_FOLDER]: LOCK_VOLUME, [withoutEndSlashes(root)]: STORAGE_VOLUME };
 }
 
 function belongingsOf(resource: KubernetesObject): Belongings {

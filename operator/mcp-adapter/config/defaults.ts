@@ -9,6 +9,10 @@ export const METRICS_PORT_NAME = 'metrics';
 
 export const CONFIG_FOLDER = '/etc/mcp-adapter';
 export const CONFIG_FILE = 'config.yaml';
+/** A folder of its own, so that the kubelet changes the file in pods that run. */
+export const LOCK_FOLDER = '/etc/mcp-adapter-lock';
+export const LOCK_FILE = 'tool-lock.json';
+export const LOCK_VOLUME = 'mcp-tool-lock';
 /** Volume of the folder `config.storage.root`. Sidecars mount it under this name. */
 export const STORAGE_VOLUME = 'storage';
 

@@ -16,6 +16,7 @@ const labelsOf = (adapter: McpAdapter): Record<string, string> => ({
 });
 
 export const configMapName = ({ metadata }: McpAdapter): string => `${metadata.name}-config`;
+export const lockConfigMapName = (name: string): string => `${name}-tool-lock`;
 export const metricsServiceName = ({ metadata }: McpAdapter): string => `${metadata.name}-metrics`;
 export const storageClaimName = ({ metadata }: McpAdapter): string => `${metadata.name}-storage`;
 

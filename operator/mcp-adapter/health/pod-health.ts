@@ -2,6 +2,7 @@ import { valueAt } from '../../../lib/json/tree.ts';
 import type { HealthSource } from '../../health/pod-client.ts';
 import { isObject, listAt, textAt } from '../../kubernetes/unstructured.ts';
 import { CONTAINER, PORT_NAME } from '../config/defaults.ts';
+import { parseToolLock, type ToolLockHealth } from './tool-lock-health.ts';
 
 /** What one pod says about itself in `/healthz`. */
 export interface PodHealth {
@@ -12,6 +13,8 @@ export interface PodHealth {
   readonly referencesChanged: boolean;
   /** Whether it knows the keys of each authorization server; undefined where it has none, or says nothing of it. */
   readonly issuers: readonly IssuerHealth[] | undefined;
+  /** How its servers compare with the tool lock; undefined where it has none, or says nothing of it. */
+  readonly toolLock?: ToolLockHealth;
   /** Codes of what is weak about it. */
   readonly warnings: readonly string[];
 }
@@ -46,7 +49,7 @@ export const ADAPTER_HEALTH: HealthSource<PodHealth> = {
   maxPods: 10,
   maxBytes: 1024 * 1024,
   parse: parseHealth,
-  news: (health) => health,
+  news: withoutTimes,
 };
 
 /** Undefined when this is no health object of an adapter. Members of other versions are ignored. */
@@ -55,8 +58,10 @@ export function parseHealth(pod: string, body: unknown): PodHealth | undefined {
   const persistence = body['persistence'];
   const unhealthy =
     isObject(persistence) && typeof persistence['status'] === 'string' && persistence['status'] !== 'ok';
+  const toolLock = parseToolLock(body['tool_lock']);
   return {
     pod,
+    ...(toolLock !== undefined && { toolLock }),
     servers: body['servers'].flatMap((server: unknown) => parseServer(server) ?? []),
     stateStore: { healthy: !unhealthy, detail: textAt(persistence, 'detail') },
     issuers: Array.isArray(body['issuers'])
@@ -91,4 +96,13 @@ function parseIssuer(document: unknown): IssuerHealth | undefined {
   const issuer = textAt(document, 'issuer');
   const keys = KEYS.find((one) => one === textAt(document, 'keys'));
   return issuer === undefined || keys === undefined ? undefined : { issuer, keys };
+}
+
+/** Servers are compared all the time, with the same outcome. */
+function withoutTimes({ toolLock, ...health }: PodHealth): unknown {
+  const servers = toolLock?.servers.map(({ comparedAt, ...server }) => ({
+    ...server,
+    compared: comparedAt !== undefined,
+  }));
+  return { ...health, toolLock: toolLock && { ...toolLock, servers } };
 }

@@ -12,6 +12,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   AccessProtected: 'CheckAccess',
   AuthReady: 'CheckIssuers',
   FileRulesMatched: 'CheckFileRules',
+  ToolsMatchLock: 'CompareTools',
   StorageReady: 'CheckStorage',
   NetworkPolicyEnforced: 'RestrictNetwork',
   Paused: 'Pause',
@@ -24,6 +25,7 @@ const ONLY_BAD = new Set([
   'AccessProtected',
   'AuthReady',
   'FileRulesMatched',
+  'ToolsMatchLock',
   'StorageReady',
   'NetworkPolicyEnforced',
 ]);

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Condition } from '../../../crds/v1alpha1/conditions.ts';
+import type { PendingDefinition } from '../../../crds/v1alpha1/mcp-tool-lock.ts';
 import { problemsText } from '../../validation/problems-text.ts';
+import type { Comparison } from '../lock/comparison.ts';
+import type { LockInForce } from './lock-condition.ts';
 import { type Report, type StatusInputs, report } from './report.ts';
 import { deploymentWith, healthWith, notReady, podWith, waitingPod } from '../testing/observed.ts';
 import { sampleAdapter } from '../testing/sample.ts';
@@ -26,6 +29,7 @@ const serving: StatusInputs = {
   health: [healthWith(['files'])],
   usesOAuth: false,
   hasFileRules: false,
+  lock: undefined,
   isHealthKnown: true,
   handshake: { ok: true },
   warnings: [],
@@ -762,6 +766,66 @@ describe('FileRulesMatched', () => {
     expect(found({ health: [ruled('a')] })).toMatchObject({ status: 'True', reason: 'Matched' });
     expect(found({ health: [] })).toMatchObject({ status: 'Unknown', reason: 'NoAnswer' });
     expect(found({ health: [ruled('a')], hasFileRules: false })).toBeUndefined();
+  });
+});
+
+describe('ToolsMatchLock', () => {
+  const comparison: Comparison = {
+    isKnown: true,
+    pending: [],
+    counts: { drift: 0, new: 0, removed: 0 },
+    comparedAt: 1,
+    mode: 'enforce',
+    problems: [],
+    silent: [],
+  };
+  const differing = (state: PendingDefinition['state'], count: number, ...names: string[]): Partial<Comparison> => ({
+    counts: { ...comparison.counts, [state]: count },
+    pending: names.map((name) => ({ server: 'files', kind: 'tools', name, state, fields: ['title'] })),
+  });
+  const told = (more: Partial<Comparison> = {}, lock?: LockInForce, changes: Partial<StatusInputs> = {}) => {
+    const found = find(
+      report(inputs({ lock: { lock, comparison: { ...comparison, ...more } }, ...changes })),
+      'ToolsMatchLock',
+    );
+    return found && `${found.status}/${found.reason}: ${found.message}`;
+  };
+
+  it.each<[string, Partial<Comparison>, RegExp]>([
+    ['all is as approved', {}, /^True\/Matched/],
+    ['something is new', differing('new', 1, 'a'), /^True\/NewDefinitions: .*server files: the tool a is new$/],
+    ['something is gone', differing('removed', 1, 'a'), /^False\/Removed: .*server files: the tool a is gone$/],
+    [
+      'something drifts',
+      differing('drift', 12, 'a', 'b'),
+      /^False\/Drift: .*the tool a differs in title; server files: the tool b differs in title; 10 more\. They are hidden/,
+    ],
+    ['something drifts that has no name', differing('drift', 2), /: 2 definitions that pods do not name\. /],
+    ['it is only marked', { ...differing('drift', 1, 'a'), mode: 'audit' }, /They are served and marked/],
+    ['pods cannot read it', { problems: ['demo-1: a\u200bb'] }, /^False\/LockNotRead: .*demo-1: a\\u\{200b\}b$/],
+  ])('when %s', (_what, more, expected) => {
+    expect(told(more)).toMatch(expected);
+  });
+
+  it('says that the lock cannot be used, and what is in force then', () => {
+    const lock = { name: 'approved', refusal: 'spec.mode is wrong', isKept: true };
+    expect(told({}, lock)).toMatch(/^False\/LockNotAccepted: The McpToolLock approved: spec\.mode .*stays in force$/);
+    expect(told({}, { ...lock, isKept: false })).toMatch(/No lock is in force$/);
+  });
+
+  it('keeps what was known until something has been compared, is unknown before, and gone without a lock', () => {
+    const none = { isKnown: false };
+    const before: Condition = {
+      type: 'ToolsMatchLock',
+      status: 'False',
+      reason: 'Drift',
+      message: 'before',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    const resource = { ...serving.resource, status: { conditions: [before] } };
+    expect(told(none, undefined, { resource })).toBe('False/Drift: before');
+    expect(told(none)).toMatch(/^Unknown\/NoAnswer/);
+    expect(told({}, undefined, { resource, lock: undefined })).toBeUndefined();
   });
 });
 

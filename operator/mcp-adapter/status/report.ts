@@ -13,6 +13,7 @@ import { ADAPTER_LABEL } from '../config/labels.ts';
 import { accessCondition } from './access-condition.ts';
 import { authCondition } from './auth-condition.ts';
 import { fileRulesCondition } from './file-rules-condition.ts';
+import { lockCondition, type LockInputs } from './lock-condition.ts';
 import type { PodHealth } from '../health/pod-health.ts';
 import {
   HANDSHAKE_COMES,
@@ -59,6 +60,8 @@ export interface StatusInputs {
   readonly usesOAuth: boolean;
   /** Whether a server has entries of `adapters`. */
   readonly hasFileRules: boolean;
+  /** How servers compare with the tool lock; undefined without one. */
+  readonly lock: LockInputs | undefined;
   /** Whether all pods that may answer have been asked; until then what they said before stays. */
   readonly isHealthKnown: boolean;
   readonly handshake: HandshakeState;
@@ -87,9 +90,10 @@ export function report(inputs: StatusInputs): Report {
       acceptedCondition(applyResult),
       ready,
       aboutGeneration(progressingCondition(rollout, isOverdue(rollout, inputs.now)), inputs, before),
-      ...healthConditions(inputs, rollout, upstreams, before.conditions ?? []).map((condition) =>
-        aboutPods(condition, inputs, rollout, before),
-      ),
+      ...[
+        ...healthConditions(inputs, rollout, upstreams, before.conditions ?? []),
+        ...lockConditions(inputs, rollout, before.conditions ?? []),
+      ].map((condition) => aboutPods(condition, inputs, rollout, before)),
       storage,
       networkCondition(inputs.network),
       ...(inputs.paused ? [PAUSED] : []),
@@ -240,6 +244,21 @@ function healthConditions(
     const isLeftOut = (type === 'AuthReady' && !usesOAuth) || (type === 'FileRulesMatched' && !hasFileRules);
     return isLeftOut ? [] : noAnswer(type);
   });
+}
+
+/** Nothing without a lock; what was known stays until pods that have begun anew have compared something. */
+function lockConditions(
+  { lock, isHealthKnown }: StatusInputs,
+  rollout: Rollout,
+  before: readonly Condition[],
+): DesiredCondition[] {
+  if (lock === undefined) return [];
+  const found = lockCondition(lock);
+  if (found !== undefined) return [found];
+  const known = before.find(({ type }) => type === 'ToolsMatchLock');
+  return [
+    known !== undefined && (rollout.available > 0 || !isHealthKnown) ? asBefore(known) : noAnswer('ToolsMatchLock'),
+  ];
 }
 
 const noAnswer = (type: string): DesiredCondition => ({

@@ -18,6 +18,7 @@ const serving: StatusInputs = {
   health: [],
   usesOAuth: false,
   hasFileRules: false,
+  lock: undefined,
   isHealthKnown: true,
   handshake: { ok: true },
   warnings: [],

@@ -15,6 +15,7 @@ import {
   CUSTOM_RESOURCE_DEFINITIONS,
   DEPLOYMENTS,
   MCP_ADAPTERS,
+  MCP_TOOL_LOCKS,
   PODS,
   STORAGE_CLAIMS,
 } from '../../kubernetes/resources.ts';
@@ -26,13 +27,13 @@ import { type HandshakeTarget, createHandshake } from '../health/handshake.ts';
 
 const PATIENCE_MS = 20_000;
 
-/** Puts both CRDs into an API server and waits until it serves them. */
+/** Puts the CRDs into an API server and waits until it serves them. */
 export async function installCrds(api: KubernetesApi): Promise<void> {
-  for (const file of ['mcpadapters.yaml', 'apiscrapesources.yaml']) {
+  for (const file of ['mcpadapters.yaml', 'apiscrapesources.yaml', 'mcptoollocks.yaml']) {
     const text = await readFile(new URL(`../../../crds/${file}`, import.meta.url), 'utf8');
     await api.apply(parse(text) as KubernetesObject, CUSTOM_RESOURCE_DEFINITIONS, { fieldManager: 'test' });
   }
-  for (const resource of [MCP_ADAPTERS, API_SCRAPE_SOURCES]) {
+  for (const resource of [MCP_ADAPTERS, API_SCRAPE_SOURCES, MCP_TOOL_LOCKS]) {
     await eventually(() => api.list(resource, {}));
   }
 }

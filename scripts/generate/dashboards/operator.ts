@@ -90,6 +90,17 @@ const resources = (of: PromQl): Row => ({
       ],
       'What is wrong with resources, by condition. kubectl describe tells which ones, and why.',
     ),
+    graph(
+      'Definitions that differ from their locks',
+      'short',
+      [
+        {
+          expr: `max by (state) (${of.series('mcp_operator_tool_lock_pending')})`,
+          legend: '{{state}}',
+        },
+      ],
+      'What waits for approval. kubectl get mcptl tells where.',
+    ),
   ],
 });
 
