@@ -4,17 +4,12 @@ import { capped, withEscapes } from './catalog/visible-text.ts';
 import type { FileWithoutRule } from './connect/files-without-rule.ts';
 import { serverChecks } from './connect/server-checks.ts';
 import { sideBySide } from './connect/side-by-side.ts';
-import { AdapterError } from './errors.ts';
-import type { Mount } from './mount/mount.ts';
 import { passingMounts, type PassingMountsOptions } from './passing-mounts.ts';
-import { NotInTimeError, type ToldTools, toldTools } from './tool-list-of.ts';
-import { HandshakeFailed } from './upstream/handshake.ts';
-import { reason } from './upstream/ping-loop.ts';
-import { speaksSse } from './upstream/speaks-sse.ts';
+import { type ToldTools, toldTools } from './tool-list-of.ts';
+import { whyNot } from './why-not.ts';
 
 /** For each server, whatever it does. */
 const TIMEOUT_MS = 10_000;
-const SSE_TIMEOUT_MS = 2_000;
 const MOST_AT_A_TIME = 8;
 /** What a server says may be of any length. */
 const MAX_CHARS = 500;
@@ -44,7 +39,12 @@ export async function connectCommand(config: AdapterConfig, options: PassingMoun
       const told = await toldTools(mount, TIMEOUT_MS);
       return { answered: true, ...compared(config, index, told, shown) };
     } catch (error) {
-      return { answered: false, lines: [`${id}: ${shown(await whyNot(mount, error))}`], problems: [], warnings: [] };
+      return {
+        answered: false,
+        lines: [`${id}: ${shown(await whyNot(mount, error, 'it lists no tools'))}`],
+        problems: [],
+        warnings: [],
+      };
     } finally {
       await mount.upstream.close();
     }
@@ -84,20 +84,4 @@ function withoutRule(files: readonly FileWithoutRule[], shown: Shown): string[] 
     .map(({ tool, argument }) => `${shown(tool, MAX_NAME_CHARS)} ${shown(argument, MAX_NAME_CHARS)}`);
   const more = files.length > some.length ? [`${files.length - some.length} more`] : [];
   return [`  look like files, and no entry of adapters has them: ${[...some, ...more].join(', ')}`];
-}
-
-async function whyNot(mount: Mount, error: unknown): Promise<string> {
-  if (error instanceof NotInTimeError) return `not reached: ${error.message}`;
-  if (error instanceof AdapterError) return `reached, but it lists no tools: ${error.message}`;
-  if (!(error instanceof HandshakeFailed) || error.status === 0) return `not reached: ${reason(error)}`;
-  const { status, body, message } = error;
-  if (status === 401 || status === 403) {
-    return mount.refusal === undefined
-      ? `refused (HTTP ${status}): it wants the credentials of clients, which are not there now`
-      : `refused: ${mount.refusal(status, body)}`;
-  }
-  const isUnknown = (status === 404 || status === 405) && mount.upstream.modern;
-  const isOlder = isUnknown && (await speaksSse(mount.upstream, mount.headers.base('POST', undefined), SSE_TIMEOUT_MS));
-  const advice = isOlder ? '; it answers like the older transport: set upstream.transport to sse' : '';
-  return `reached, but no MCP server: ${message}${advice}`;
 }

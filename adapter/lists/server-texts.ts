@@ -13,6 +13,7 @@ import { removals } from '../catalog/removals.ts';
 import { sanitizeDefinition } from '../catalog/sanitization.ts';
 import { type CleaningEvents, eventsOf } from '../catalog/tool-cleaning.ts';
 import { withEscapes } from '../catalog/visible-text.ts';
+import { instructionsIn } from '../lock/instructions-in.ts';
 import type { LockedList } from '../lock/locked-list.ts';
 import type { ServerToolLock } from '../lock/server-tool-lock.ts';
 import { locate, members, type Span, splice } from '../exchange/scanning/json-scan.ts';
@@ -191,7 +192,7 @@ export class ServerTexts {
   /** The result of `initialize` or `server/discover` (JSON text) as the client gets it. */
   async greeting(upstreams: string, first: FirstSeen | undefined): Promise<string> {
     const { sanitization, onCleaned, lock } = this.#options;
-    const isAllowed = lock?.allowsInstructions(lockedInstructions(upstreams)) !== false;
+    const isAllowed = lock?.allowsInstructions(instructionsIn(upstreams)) !== false;
     const result = isAllowed ? upstreams : without(upstreams, 'instructions');
     if (result.length > MAX_DEFINITION_CHARS && sanitization.mode !== 'off') {
       this.#once(result, () => onCleaned?.(greetingEvent(['longer than the adapter looks at'], true), 'greeting'));
@@ -306,12 +307,6 @@ function listIn(kind: ListKind, result: string): Span | undefined {
 function instructionsOf(greeting: string): string {
   const span = locate(greeting, ['instructions']);
   return span === undefined ? '' : greeting.slice(span.start, span.end);
-}
-
-/** As JSON text, undefined where there are none. Of several, parsers differ on which counts: those are no JSON text. */
-function lockedInstructions(greeting: string): string | undefined {
-  const all = Array.from(members(greeting)).filter(({ key }) => key === 'instructions');
-  return all.length === 0 ? undefined : all.map(({ start, end }) => greeting.slice(start, end)).join(' ');
 }
 
 /** An object without a member, however often it is there. */

@@ -15,6 +15,9 @@ export interface Opened {
   readonly protocolVersion: string;
 }
 
+/** Hears the answer to `initialize` (JSON text of the message). */
+export type OnGreeting = (answer: string) => void;
+
 /** The upstream refused or failed the handshake. */
 export class HandshakeFailed extends Error {
   override readonly name = 'HandshakeFailed';
@@ -41,6 +44,7 @@ export async function handshake(
   headers: readonly string[],
   state: Handshake,
   timeoutMs: number,
+  onGreeting?: OnGreeting,
 ): Promise<Opened> {
   let opened: UpstreamSession = { ...session, upstreamSessionId: undefined };
   try {
@@ -55,6 +59,7 @@ export async function handshake(
     });
     const protocolVersion = answer.message?.result?.['protocolVersion'];
     if (typeof protocolVersion !== 'string') throw new HandshakeFailed(reasonOf(answer), answer);
+    onGreeting?.(answer.text ?? '');
     const sendHeaders = [...headers, 'mcp-protocol-version', protocolVersion];
     const send = (method: string, params: string | undefined, notification: boolean): Promise<OwnAnswer> =>
       ownRequest(upstream, {
