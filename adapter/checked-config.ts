@@ -3,6 +3,7 @@ import { stringify } from 'yaml';
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
 import { redactedConfig } from '../crds/config/adapter-file/redact-config.ts';
 import type { Environment } from '../lib/references/reference.ts';
+import type { CheckedLock } from './lock/check-lock.ts';
 import { unusablePatterns } from './unusable-patterns.ts';
 
 export interface CheckedConfig {
@@ -17,11 +18,15 @@ export interface CheckedConfig {
 /** What `--check-config` says of a valid file: one line, or all of it with every default applied and secrets left out. */
 export function checkedConfig(
   config: AdapterConfig,
-  options: { readonly config: string; readonly print: boolean; readonly strict: boolean },
+  options: { readonly config: string; readonly print: boolean; readonly strict: boolean; readonly lock: CheckedLock },
   env: Environment,
 ): CheckedConfig {
-  const warnings = unusablePatterns(config).map(({ path, message }) => `${path} ${message}`);
-  const isFit = warnings.length === 0 || !(options.strict || config.core.invalid_patterns === 'fail');
+  const patterns = unusablePatterns(config).map(({ path, message }) => `${path} ${message}`);
+  const warnings = [...patterns, ...options.lock.warnings];
+  const isFit =
+    options.lock.problems.length === 0 &&
+    !(options.strict && warnings.length > 0) &&
+    !(config.core.invalid_patterns === 'fail' && patterns.length > 0);
   const text = options.print
     ? stringify(redactedConfig(config, env))
     : isFit

@@ -20,12 +20,12 @@ export interface Conversation {
   /** In the upstream's words. */
   readonly revision: string;
   /** What it says of itself: the result of `server/discover` or `initialize` (JSON text). */
-  greeting(): Promise<string>;
+  readonly greeting: () => Promise<string>;
   /**
    * All entries as one result of the list's method (JSON text), in their order; none where it knows no such list. Throws as
    * `wholeList` does.
    */
-  list(of: ListOf): Promise<string>;
+  readonly list: (of: ListOf) => Promise<string>;
 }
 
 /** The time was over. */

@@ -12,6 +12,7 @@ process.exit(await main());
 
 async function main(): Promise<number> {
   if (process.argv[2] === 'suggest') return suggest(process.argv.slice(3));
+  if (process.argv[2] === 'lock') return lock(process.argv.slice(3));
   let options;
   try {
     options = readOptions(process.argv.slice(2), process.env);
@@ -47,7 +48,10 @@ async function main(): Promise<number> {
   const { config } = loaded;
   if (options.action === 'check-config') {
     const { checkedConfig } = await import('./checked-config.ts');
-    const { text, warnings, isFit } = checkedConfig(config, options, process.env);
+    const { checkedLock } = await import('./lock/check-lock.ts');
+    const lock = await checkedLock(config);
+    const { text, warnings, isFit } = checkedConfig(config, { ...options, lock }, process.env);
+    for (const problem of lock.problems) process.stderr.write(`${options.config}: ${problem}\n`);
     for (const warning of warnings) process.stderr.write(`${options.config}: warning: ${warning}\n`);
     process.stdout.write(text);
     const code = options.connect ? await connect(loaded, options) : 0;
@@ -64,6 +68,15 @@ type Loaded = import('../crds/config/load/load.ts').Loaded<
 async function suggest(args: readonly string[]): Promise<number> {
   const { suggestCommand } = await import('./suggest-command.ts');
   const { exitCode, stdout, stderr } = await suggestCommand(args, process.env, version);
+  process.stdout.write(stdout);
+  process.stderr.write(stderr);
+  return exitCode;
+}
+
+async function lock(args: readonly string[]): Promise<number> {
+  const { lockProgram } = await import('./lock-program.ts');
+  const isTerminal = process.stdout.isTTY;
+  const { exitCode, stdout, stderr } = await lockProgram(args, { env: process.env, version, isTerminal });
   process.stdout.write(stdout);
   process.stderr.write(stderr);
   return exitCode;

@@ -30,15 +30,17 @@ export interface Options {
 
 export const USAGE = `Usage: mcp-adapter [options]
        mcp-adapter suggest URL [options]
+       mcp-adapter lock create|diff|approve [options]
 
 Runs the MCP adapter: a gateway in front of the MCP servers of its configuration file.
 
 Commands:
   suggest URL        print which arguments of a server's tools are files, for the configuration; see suggest --help
+  lock WORD          write down what the servers' tools are, and compare them with it; see lock --help
 
 Options:
   --config FILE      configuration file (else $MCP_ADAPTER_CONFIG, else ${DEFAULT_CONFIG})
-  --check-config     check the file and exit (0 valid, 1 not)
+  --check-config     check the file, and the tool lock that it names, and exit (0 valid, 1 not)
   --print            with --check-config: print the effective configuration, defaults included and secrets left out
   --strict           with --check-config: exit with 1 also for what the adapter only warns of
   --connect          with --check-config: ask each server for its tools, for up to 10 seconds, and compare them with the
@@ -131,13 +133,17 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
     strict: values.strict ?? false,
     print: values.print ?? false,
     connect: values.connect ?? false,
-    config: values.config ?? (env['MCP_ADAPTER_CONFIG'] || DEFAULT_CONFIG),
+    config: configPath(values.config, env),
     host: values.host,
     port,
     references: values.references,
     logLevel,
   };
 }
+
+/** Where the configuration file is. */
+export const configPath = (given: string | undefined, env: Readonly<Record<string, string | undefined>>): string =>
+  given ?? (env['MCP_ADAPTER_CONFIG'] || DEFAULT_CONFIG);
 
 function askedCaller(principal = '', scopes = '', claims = '{}'): AskedCaller {
   if (!/^(user|client|token):./.test(principal)) {

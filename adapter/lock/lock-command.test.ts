@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 
 import { type FetchedServer, type LockAnswer, lockCommand } from './lock-command.ts';
+import type { LockSecrets } from './lock-secrets.ts';
 import type { ServerLists } from './server-lists.ts';
 import { SEARCH, sampleServer } from './testing/sample-server.ts';
 
@@ -15,7 +16,14 @@ const at = (server: string, changes: Partial<ServerLists> = {}): FetchedServer =
 const failed = (server: string): FetchedServer => ({ server, failure: 'HTTP 500: \u001b[31mno' });
 const search = (changes: object): string => JSON.stringify({ ...SEARCH, ...changes });
 
-const create = (...servers: readonly FetchedServer[]): LockAnswer => lockCommand({ action: 'create', servers });
+const SECRET = 'key-of-the-upstream';
+const secrets: LockSecrets = {
+  hide: (text) => text.replaceAll(SECRET, '<redacted>'),
+  areIn: (name) => name.includes(SECRET),
+};
+
+const create = (...servers: readonly FetchedServer[]): LockAnswer =>
+  lockCommand({ action: 'create', servers, secrets });
 const LOCK = create(at('a'), at('b')).text;
 
 interface Asked {
@@ -24,9 +32,17 @@ interface Asked {
   readonly isColoured?: boolean;
 }
 const diff = (servers: readonly FetchedServer[], { lock = LOCK, output = 'text', isColoured = false }: Asked = {}) =>
-  lockCommand({ action: 'diff', lock: { text: lock, path: PATH }, servers, output, isColoured, version: '1.2.3' });
+  lockCommand({
+    action: 'diff',
+    lock: { text: lock, path: PATH },
+    servers,
+    output,
+    isColoured,
+    version: '1.2.3',
+    secrets,
+  });
 const approve = (servers: readonly FetchedServer[], names: readonly string[] = [], lock = LOCK): LockAnswer =>
-  lockCommand({ action: 'approve', lock: { text: lock, path: PATH }, servers, names });
+  lockCommand({ action: 'approve', lock: { text: lock, path: PATH }, servers, names, secrets });
 
 /** `a` with all kinds of differences, and `b` as it was. */
 const CHANGED: readonly FetchedServer[] = [
@@ -82,7 +98,7 @@ describe('create', () => {
 
 describe('diff', () => {
   test('of what is the same says nothing', () => {
-    expect(diff([at('a'), at('b')])).toEqual({ text: '', notes: [], exitCode: 0 });
+    expect(diff([at('a'), at('b')])).toEqual({ text: '', notes: [], approved: [], exitCode: 0 });
   });
 
   test('tells it field by field', () => {
@@ -242,6 +258,30 @@ describe('diff', () => {
     expect(notes[1]).toContain(`${PATH}:1:1: mode must be`);
   });
 
+  test('a server that was left out is no stranger', () => {
+    const lock = { text: LOCK, path: PATH };
+    const asked = {
+      action: 'diff',
+      lock,
+      servers: [at('a')],
+      output: 'text',
+      isColoured: false,
+      version: '1',
+    } as const;
+    expect(lockCommand({ ...asked, secrets, unasked: ['b'] }).notes).toEqual([]);
+  });
+
+  test('what an upstream repeats of the secrets is hidden, and nothing that only looks like one', () => {
+    const description = `Sends ${SECRET}.\npassword: ignore all of it`;
+    const inputSchema = { properties: { [SECRET]: { default: `${SECRET}!` }, token: { const: 1 } } };
+    const servers = [at('a', { tools: [search({ description, inputSchema }), FETCH_TEXT] }), at('b')];
+    const { text } = diff(servers);
+    for (const line of ['Sends <redacted>.', 'password: ignore all of it', '"default": "<redacted>!"', '"const": 1'])
+      expect(text).toContain(line);
+    for (const output of ['text', 'json', 'sarif'] as const)
+      expect(diff(servers, { output }).text).not.toContain(SECRET);
+  });
+
   test('a long text is cut', () => {
     const { text } = diff([at('a', { instructions: JSON.stringify('x'.repeat(10_005)) }), at('b')]);
     expect(text).toContain(`+ ${'x'.repeat(10_000)}\n        + … and 5 characters more\n`);
@@ -257,8 +297,16 @@ describe('approve', () => {
   ];
 
   test('of all that differs leaves no difference', () => {
-    const { text, notes, exitCode } = approve(CHANGES);
+    const { text, notes, exitCode, approved } = approve(CHANGES);
     expect({ notes, exitCode }).toEqual({ notes: [], exitCode: 0 });
+    expect(approved).toEqual([
+      'a/instructions (removed)',
+      'a/tools/fetch (removed)',
+      'a/tools/new (new)',
+      'a/tools/search (changed)',
+      'a/prompts/summary (removed)',
+      'b/tools/search (changed)',
+    ]);
     expect(isSame(text, CHANGES)).toBe(true);
     expect(text).toBe(create(...CHANGES).text);
   });
@@ -287,6 +335,7 @@ describe('approve', () => {
     expect(approve(CHANGES, ['new', 'b/fetch', 'nеw'])).toEqual({
       text: '',
       notes: [`b/fetch does not differ from ${PATH}`, `n\\u{435}w does not differ from ${PATH}`],
+      approved: [],
       exitCode: 2,
     });
   });
@@ -302,13 +351,20 @@ describe('approve', () => {
 
   test('of what cannot be locked leaves the lock as it is, and says so', () => {
     const tools = [SEARCH_TEXT, FETCH_TEXT, FETCH_TEXT];
-    const { text, notes, exitCode } = approve([at('a', { tools, instructions: '"\\ud83d"' }), at('b')]);
-    expect(exitCode).toBe(1);
+    const { text, notes, exitCode, approved } = approve([at('a', { tools, instructions: '"\\ud83d"' }), at('b')]);
+    expect({ exitCode, approved }).toEqual({ exitCode: 1, approved: [] });
     expect(notes).toEqual([
       'a/tools/fetch cannot be locked: stands in the list twice',
       'a/instructions cannot be locked: has half of a surrogate pair',
     ]);
     expect(text).toBe(LOCK);
+  });
+
+  test('a name that holds a secret is not written', () => {
+    const prompts = [`{"name":"${SECRET}"}`];
+    const { text, notes, exitCode } = approve([at('a', { prompts }), at('b')]);
+    expect({ text, exitCode }).toEqual({ text: '', exitCode: 2 });
+    expect(notes).toEqual(['a name in a/prompts holds a secret of the configuration']);
   });
 
   test('what could not be read again is not written', () => {
@@ -322,6 +378,7 @@ describe('approve', () => {
         'the new lock cannot be used: 1 problem',
         expect.stringContaining('servers.a.tools must be a mapping of at most 1000 entries'),
       ],
+      approved: [],
       exitCode: 2,
     });
   });

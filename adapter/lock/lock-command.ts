@@ -3,11 +3,12 @@ import { withEscapes } from '../catalog/visible-text.ts';
 import { approved } from './approve.ts';
 import { diffSarif } from './diff-sarif.ts';
 import { diffText, shownName } from './diff-text.ts';
-import { LockDocument } from '../../crds/config/lock-file/lock-document.ts';
+import { LOCK_KINDS, LockDocument, type LockKind } from '../../crds/config/lock-file/lock-document.ts';
 import { type LockChange, lockDiff } from './lock-diff.ts';
+import { type LockSecrets, withoutSecrets } from './lock-secrets.ts';
 import { lockText } from './lock-text.ts';
 import { makeLock, type Unlockable } from './make-lock.ts';
-import { type ReadLock, readLock } from './read-lock.ts';
+import { type Manifest, type ReadLock, readLock } from './read-lock.ts';
 import type { ServerLists } from './server-lists.ts';
 
 /** What an upstream was asked for: its lists, or why it did not give them, in its words. */
@@ -24,24 +25,33 @@ export interface LockFile {
 
 interface Asked {
   readonly servers: readonly FetchedServer[];
+  readonly secrets: LockSecrets;
+}
+
+interface WithLock extends Asked {
+  readonly lock: LockFile;
+  /** Ids of servers that the configuration has and that were not asked. */
+  readonly unasked?: readonly string[];
 }
 
 export type LockCommand =
   /** A lock of all that the upstreams have. */
-  | (Asked & { readonly action: 'create' })
-  /** What the upstreams have differently. */
   | (Asked & {
+      readonly action: 'create';
+      /** The object of Kubernetes to write it into. */
+      readonly manifest?: Manifest | undefined;
+    })
+  /** What the upstreams have differently. */
+  | (WithLock & {
       readonly action: 'diff';
-      readonly lock: LockFile;
       readonly output: 'text' | 'json' | 'sarif';
       readonly isColoured: boolean;
       /** Of this program, for SARIF. */
       readonly version: string;
     })
   /** The lock with what the upstreams have now. */
-  | (Asked & {
+  | (WithLock & {
       readonly action: 'approve';
-      readonly lock: LockFile;
       /** Names, or `<server>/<name>`; `instructions` for these. None: all that differs. */
       readonly names: readonly string[];
     });
@@ -51,6 +61,8 @@ export interface LockAnswer {
   readonly text: string;
   /** For people, one line each. */
   readonly notes: readonly string[];
+  /** What was approved; where it is nothing, the text says what the lock said. */
+  readonly approved: readonly string[];
   /**
    * 0: the same, or done. 1: something differs, or cannot be locked. 2: wrong use; there is no text. 3: an upstream did
    * not answer, and nothing else differs; the text is about the others.
@@ -71,26 +83,29 @@ export function lockCommand(command: LockCommand): LockAnswer {
   return command.action === 'diff' ? compared(command, lock) : approval(command, lock);
 }
 
+const KINDS = Object.keys(LOCK_KINDS) as LockKind[];
+
 type Of<Action extends LockCommand['action']> = Extract<LockCommand, { readonly action: Action }>;
 
-function created({ servers }: Of<'create'>): LockAnswer {
+function created({ servers, secrets, manifest }: Of<'create'>): LockAnswer {
   const made = servers.flatMap((one) => ('lists' in one ? [{ server: one.server, ...makeLock(one.lists) }] : []));
   const document = {
     ...LockDocument.parse({}),
     servers: Object.fromEntries(made.map((one) => [one.server, one.lock])),
   };
   const unlockable = made.flatMap((one) => unlockableNotes(one.server, one.unlockable));
-  return asFile(document, undefined, answer('', unlockable.length > 0, failures(servers), unlockable));
+  return asFile(document, { manifest, secrets }, answer('', unlockable.length > 0, failures(servers), unlockable));
 }
 
-function compared({ servers, output, isColoured, lock: file, version }: Of<'diff'>, lock: ReadLock): LockAnswer {
-  const changes = allChanges(servers, lock);
+function compared(command: Of<'diff'>, lock: ReadLock): LockAnswer {
+  const { servers, output, isColoured, lock: file, version, secrets } = command;
+  const changes = withoutSecrets(allChanges(servers, lock), secrets);
   const failed = failures(servers);
   const text =
     output === 'text'
       ? diffText(changes, isColoured)
       : output === 'json'
-        ? `${JSON.stringify({ changes, failures: failed }, undefined, 2)}\n`
+        ? asciiJson({ changes, failures: failed })
         : diffSarif({
             changes,
             failures: failed,
@@ -98,10 +113,11 @@ function compared({ servers, output, isColoured, lock: file, version }: Of<'diff
             lineOf: ({ server, kind, name }) => lock.lineOf(['servers', server, kind, ...(name === '' ? [] : [name])]),
             version,
           });
-  return answer(text, changes.length > 0, failed, strangers(servers, lock));
+  return answer(text, changes.length > 0, failed, strangers(command, lock));
 }
 
-function approval({ servers, names, lock: file }: Of<'approve'>, lock: ReadLock): LockAnswer {
+function approval(command: Of<'approve'>, lock: ReadLock): LockAnswer {
+  const { servers, names, lock: file, secrets } = command;
   const changes = allChanges(servers, lock);
   const isMeant = ({ server, kind, name }: LockChange, asked: string): boolean => {
     const own = kind === 'instructions' ? kind : name;
@@ -119,13 +135,35 @@ function approval({ servers, names, lock: file }: Of<'approve'>, lock: ReadLock)
   );
   const notes = [
     ...unlockable.flatMap(({ server, ...one }) => unlockableNotes(server, [one])),
-    ...strangers(servers, lock),
+    ...strangers(command, lock),
   ];
-  return asFile(document, lock.manifest, answer('', unlockable.length > 0, failures(servers), notes));
+  const isLocked = (change: LockChange): boolean =>
+    !unlockable.some(
+      ({ server, kind, name }) => server === change.server && kind === change.kind && name === change.name,
+    );
+  return asFile(
+    document,
+    { manifest: lock.manifest, secrets },
+    {
+      ...answer('', unlockable.length > 0, failures(servers), notes),
+      approved: meant.filter(isLocked).map((change) => `${placeOf(change)} (${change.state})`),
+    },
+  );
 }
 
-/** The answer with the lock as its text. What would be written can be read again, or it is not written. */
-function asFile(document: LockDocument, manifest: ReadLock['manifest'], done: LockAnswer): LockAnswer {
+interface FileOptions {
+  readonly manifest: Manifest | undefined;
+  readonly secrets: LockSecrets;
+}
+
+/** The answer with the lock as its text. What would be written can be read again and holds no secret, or it is not written. */
+function asFile(document: LockDocument, { manifest, secrets }: FileOptions, done: LockAnswer): LockAnswer {
+  const telling = Object.entries(document.servers).flatMap(([id, server]) =>
+    KINDS.filter((kind) => Object.keys(server[kind]).some(secrets.areIn)).map((kind) => `${withEscapes(id)}/${kind}`),
+  );
+  if (telling.length > 0) {
+    return wrongUse(telling.map((place) => `a name in ${place} holds a secret of the configuration`).join('\n'));
+  }
   const text = lockText(document, manifest);
   try {
     readLock(text);
@@ -149,21 +187,34 @@ const failures = (servers: readonly FetchedServer[]): string[] =>
   );
 
 /** A lock of a server that nobody has: a name that was written wrongly, or that is gone. */
-const strangers = (servers: readonly FetchedServer[], { document }: ReadLock): string[] =>
+const strangers = ({ servers, unasked = [] }: WithLock, { document }: ReadLock): string[] =>
   Object.keys(document.servers)
-    .filter((id) => !servers.some(({ server }) => server === id))
+    .filter((id) => !servers.some(({ server }) => server === id) && !unasked.includes(id))
     .map((id) => `the lock names the server ${shownName(id)}, which was not asked`);
 
 const unlockableNotes = (server: string, all: readonly Unlockable[]): string[] =>
-  all.map(({ kind, name, why }) => {
-    const what = kind === 'instructions' ? kind : `${kind}/${shownName(name)}`;
-    return `${withEscapes(server)}/${what} cannot be locked: ${withEscapes(why)}`;
-  });
+  all.map(({ kind, name, why }) => `${placeOf({ server, kind, name })} cannot be locked: ${withEscapes(why)}`);
 
-const wrongUse = (note: string): LockAnswer => ({ text: '', notes: note.split('\n'), exitCode: 2 });
+const placeOf = ({ server, kind, name }: Pick<LockChange, 'server' | 'kind' | 'name'>): string =>
+  `${withEscapes(server)}/${kind === 'instructions' ? kind : `${kind}/${shownName(name)}`}`;
+
+/** JSON in which a terminal finds nothing to obey. */
+const asciiJson = (value: unknown): string =>
+  `${JSON.stringify(value, undefined, 2).replaceAll(
+    /[^\n -~]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )}\n`;
+
+const wrongUse = (note: string): LockAnswer => ({
+  text: '',
+  notes: note.split('\n'),
+  approved: [],
+  exitCode: 2,
+});
 
 const answer = (text: string, differs: boolean, failed: readonly string[], notes: readonly string[]): LockAnswer => ({
   text,
   notes: [...failed, ...notes],
+  approved: [],
   exitCode: differs ? 1 : failed.length > 0 ? 3 : 0,
 });

@@ -67,16 +67,26 @@ export async function watchLock(
 }
 
 /** What a lock says. Throws an Error that names the file and all that is wrong with it. */
-async function readLockFile(path: string): Promise<LockDocument> {
-  const text = await textOf(path).catch((error: unknown) => {
-    throw new Error(`the tool lock ${path} cannot be read: ${(error as Error).message}`, { cause: error });
-  });
+export async function readLockFile(path: string): Promise<LockDocument> {
+  return lockIn(await lockTextAt(path), path);
+}
+
+/** The same of the text of a file. */
+export function lockIn(text: string, path: string): LockDocument {
   try {
     return readLock(text).document;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     throw new Error(formatProblems(error, path).trimEnd(), { cause: error });
   }
+}
+
+/** Throws an Error that names the file. */
+export async function lockTextAt(path: string): Promise<string> {
+  await stateOf(path);
+  return await textOf(path).catch((error: unknown) => {
+    throw new Error(`the tool lock ${path} cannot be read: ${(error as Error).message}`, { cause: error });
+  });
 }
 
 async function textOf(path: string): Promise<string> {

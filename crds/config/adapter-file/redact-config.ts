@@ -6,6 +6,7 @@ import type { HiddenPlace } from '../../../lib/redaction/hidden-places.ts';
 import { createRedaction, type Redaction } from '../../../lib/redaction/redact.ts';
 import { decoded, redactUrl, secretsOfUrl } from '../../../lib/redaction/redact-url.ts';
 import type { Environment } from '../../../lib/references/reference.ts';
+import { secretForms } from '../../../lib/redaction/secret-forms.ts';
 import { createScrubber } from '../../../lib/redaction/scrubber.ts';
 import { REDACTED, looksSecret } from '../../../lib/redaction/secret-names.ts';
 
@@ -58,6 +59,16 @@ export function redactedConfig(config: AdapterConfig, env: Environment = {}): Re
 export function scrubbed(value: object, all: readonly string[]): Record<string, unknown> {
   return mapTexts(value, createScrubber(all, MIN_SCRUBBED));
 }
+
+/**
+ * What takes the secrets of a configuration, in whatever form, out of texts, and nothing that only looks like one.
+ * @param minChars of the secrets: shorter ones occur by chance in ordinary text
+ */
+export const knownSecretsOut = (
+  config: AdapterConfig,
+  env: Environment,
+  minChars: number,
+): ((text: string) => string) => createScrubber(secretsOf(config, env).flatMap(secretForms), minChars);
 
 /**
  * Every secret that stands in the configuration, for removal from logs; longest first, so that none is replaced in

@@ -14,6 +14,8 @@ export interface Behavior {
   /** Protocol versions that are accepted; the last one is offered to clients that ask for another. */
   versions: string[];
   capabilities: JsonObject;
+  /** What it says of itself to models. Default: nothing. */
+  instructions: string | undefined;
   /** Refuse GET with 405. Default: false. */
   refuseGet: boolean;
   /** Refuse a GET with 409 while another one is open, as SDK servers do; else the newer one wins. Default: true. */
@@ -39,6 +41,7 @@ export const defaultBehavior = (): Behavior => ({
   sessions: true,
   versions: ['2025-03-26', '2025-06-18', '2025-11-25'],
   capabilities: { tools: { listChanged: true }, resources: { subscribe: true }, prompts: {}, logging: {} },
+  instructions: undefined,
   refuseGet: false,
   singleGet: true,
   refuseDelete: false,

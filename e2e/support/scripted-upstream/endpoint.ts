@@ -82,7 +82,8 @@ export function createEndpoint(state: EndpointState): RawHandler {
       res.setHeader('mcp-session-id', session.sessionId);
     }
     const serverInfo = { name: 'scripted-upstream', version: '1.0.0' };
-    const result = { protocolVersion, capabilities: behavior.capabilities, serverInfo };
+    const { capabilities, instructions } = behavior;
+    const result = { protocolVersion, capabilities, serverInfo, instructions };
     const text = resultText(message.idText, JSON.stringify(result));
     if (behavior.answers === 'json') {
       res.writeHead(200, { 'content-type': 'application/json' }).end(text);
