@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import { relative } from 'node:path';
 
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
 import { knownSecretsOut, redactionOf } from '../crds/config/adapter-file/redact-config.ts';
@@ -115,7 +116,13 @@ async function targetOf(options: LockRequest, { core }: AdapterConfig): Promise<
   if (path === undefined) throw new LockUsageError('which lock? Give --lock FILE, or set core.tool_lock.path');
   const text = await lockTextAt(path);
   lockIn(text, path);
-  return { path, text };
+  return { path: fromHere(path), text };
+}
+
+/** Below the working folder without anything before it: that is where code scanning looks for it. */
+function fromHere(path: string): string {
+  const inside = relative('', path);
+  return inside.startsWith('..') ? path : inside;
 }
 
 async function created(made: LockAnswer, output: string | undefined): Promise<LockResult> {

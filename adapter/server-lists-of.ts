@@ -10,7 +10,7 @@ import { LISTS, type ListOf } from './tools/list-of.ts';
  * asked for where it says that it has them, as clients do. Rejects as `conversing` does.
  */
 export const serverListsOf = (mount: Mount, timeoutMs: number): Promise<ServerLists> =>
-  conversing(mount, { timeoutMs, wanted: 'say what it has' }, async ({ greeting, list }) => {
+  conversing(mount, { timeoutMs, wanted: 'list all of it' }, async ({ greeting, list }) => {
     const said = await greeting();
     const entries = async (of: ListOf): Promise<string[]> => entriesIn(await list(of), of);
     return {

@@ -20,14 +20,23 @@ export interface Streams {
   readonly err: (text: string) => void;
 }
 
-/** Runs a command and turns its errors into words. @returns the exit code: 2 when the command line was wrong */
-export async function runCommand(name: string, streams: Streams, command: () => Promise<number>): Promise<number> {
+/**
+ * Runs a command and turns its errors into words.
+ * @param failed the exit code when it fails
+ * @returns the exit code: 2 when the command line was wrong
+ */
+export async function runCommand(
+  name: string,
+  streams: Streams,
+  command: () => Promise<number>,
+  failed = 1,
+): Promise<number> {
   try {
     return await command();
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     streams.err(`mcp-operator: ${message}`);
-    if (!(error instanceof UsageError)) return 1;
+    if (!(error instanceof UsageError)) return failed;
     streams.err(`Try 'mcp-operator ${name} --help'.`);
     return 2;
   }

@@ -20,6 +20,10 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
       const { localCommand } = await import('./local/local-command.ts');
       return localCommand(rest, process.env, streams, untilSignal());
     }
+    case 'lock': {
+      const { lockCommand } = await import('./local/lock-command.ts');
+      return lockCommand(rest, process.env, streams, untilSignal());
+    }
     case 'render': {
       const { renderCommand } = await import('./local/render-command.ts');
       return renderCommand(rest, streams);

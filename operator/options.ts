@@ -29,10 +29,11 @@ export const USAGE = `Usage: mcp-operator [run] [options]
        mcp-operator local PATH...
        mcp-operator render -f PATH...
        mcp-operator validate -f PATH...
+       mcp-operator lock create|diff|approve -f PATH...
 
 run keeps what McpAdapters, ApiScrapeSources and McpToolLocks describe in a Kubernetes cluster. The other commands have their own
---help: local runs resources from files on this machine, render prints what would be made of them, and validate says
-what is wrong with them.
+--help: local runs resources from files on this machine, render prints what would be made of them, validate says
+what is wrong with them, and lock compares the tools of their servers with a McpToolLock.
 
 Options of run, each also as a variable in the environment:
   --namespaces A,B           namespaces to look after (MCP_OPERATOR_NAMESPACES; default: all)

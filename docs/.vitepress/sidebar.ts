@@ -12,6 +12,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'adapter/profiles',
     'adapter/results',
     'adapter/tools',
+    'adapter/tool-lock',
     'adapter/code-mode',
     'adapter/sessions',
     'identity',

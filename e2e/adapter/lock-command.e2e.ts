@@ -124,7 +124,7 @@ test('a server without the capability of prompts and templates is not asked for 
   expect([...older.requestsOf('prompts/list'), ...older.requestsOf('resources/templates/list')]).toEqual([]);
 });
 
-test('what differs is told, approved tool by tool, and then nothing differs', async () => {
+test('T10: what differs is told, approved tool by tool, and then nothing differs', async () => {
   await created();
   const before = await lockText();
   expect(await run(['diff'])).toEqual({ code: 0, stdout: '', stderr: '' });

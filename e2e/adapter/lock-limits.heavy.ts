@@ -41,8 +41,8 @@ test('lock waits ten seconds for all that a server says, and says which one kept
     const ms = performance.now() - started;
     expect(exit?.code).toBe(3);
     expect(running.stderr().split('\n')).toEqual([
-      'a did not say what it has: not reached: it did not say what it has within 10 s',
-      'b did not say what it has: not reached: it did not say what it has within 10 s',
+      'a did not say what it has: not reached: it did not list all of it within 10 s',
+      'b did not say what it has: not reached: it did not list all of it within 10 s',
       '',
     ]);
     expect(ms).toBeGreaterThan(LIMIT_MS - 1);

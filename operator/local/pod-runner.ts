@@ -1,7 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import { pause } from '../kubernetes/pause.ts';
 import type { LocalContainer, LocalPod } from './local-pod.ts';
-import { type Program, startProgram } from './program.ts';
+import { inherited, type Program, startProgram } from './program.ts';
+import { writeVolumes } from './write-volumes.ts';
 
 /** How long running calls may go on after the end was asked for, and how long a process may then take. */
 export const GRACE_SECONDS = 5;
@@ -39,8 +39,7 @@ export class PodRunner {
   }
 
   async start(): Promise<void> {
-    for (const folder of this.#pod.folders) await mkdir(folder, { recursive: true, mode: 0o700 });
-    for (const [file, content] of Object.entries(this.#pod.files)) await writeFile(file, content, { mode: 0o600 });
+    await writeVolumes(this.#pod);
     this.#loops = this.#pod.containers.map((container) => this.#keepRunning(container));
   }
 
@@ -75,10 +74,4 @@ export class PodRunner {
       waitMs = Math.min(waitMs * 2, LAST_RESTART_MS);
     }
   }
-}
-
-/** What programs need of the machine. Nothing else of the environment reaches them. */
-function inherited(): Record<string, string> {
-  const { PATH = '', HOME = '', TMPDIR } = process.env;
-  return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
 }

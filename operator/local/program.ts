@@ -52,6 +52,29 @@ export function startProgram(options: {
   };
 }
 
+/**
+ * Runs a program of ours with the terminal, or whatever the outputs are; it does not outlive this process.
+ * @returns its exit code; undefined where it had to be ended
+ */
+export async function runProgram(
+  [name = '', ...args]: readonly string[],
+  env: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const child = fork(fileURLToPath(new URL(`${OURS[name] ?? name}${EXTENSION}`, import.meta.url)), args, {
+    env,
+    execArgv: ['--import', WITH_PARENT],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const stop = (): void => void child.kill('SIGTERM');
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  child.once('error', reject);
+  child.once('close', (code) => resolve(code ?? undefined));
+  return await promise.finally(() => signal.removeEventListener('abort', stop));
+}
+
 function start(
   [name = '', ...args]: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -66,4 +89,10 @@ function start(
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     detached: true,
   });
+}
+
+/** What programs need of the machine. Nothing else of the environment reaches them. */
+export function inherited(): Record<string, string> {
+  const { PATH = '', HOME = '', TMPDIR } = process.env;
+  return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
 }

@@ -1,6 +1,8 @@
 import { USAGE as ADAPTER } from '../../adapter/options.ts';
+import { LOCK_USAGE } from '../../adapter/lock/lock-options.ts';
 import { SUGGEST_USAGE } from '../../adapter/suggest/suggest-options.ts';
 import { USAGE as LOCAL } from '../../operator/local/local-command.ts';
+import { USAGE as LOCK } from '../../operator/local/lock-command.ts';
 import { USAGE as RENDER } from '../../operator/local/render-command.ts';
 import { USAGE as VALIDATE } from '../../operator/local/validate-command.ts';
 import { USAGE as OPERATOR } from '../../operator/options.ts';
@@ -18,10 +20,12 @@ JavaScript in \`dist/\`; the image has them under the names below.
 const COMMANDS: Readonly<Record<string, string>> = {
   'mcp-adapter': ADAPTER,
   'mcp-adapter suggest': SUGGEST_USAGE,
+  'mcp-adapter lock': LOCK_USAGE,
   'mcp-operator': OPERATOR,
   'mcp-operator local': LOCAL,
   'mcp-operator render': RENDER,
   'mcp-operator validate': VALIDATE,
+  'mcp-operator lock': LOCK,
   'otel-api-scraper': SCRAPER,
 };
 

@@ -76,10 +76,10 @@ export const ERROR_ADVICE: Readonly<Record<string, Readonly<Partial<Record<Error
   'Tools, prompts and resources': {
     unknown_tool: 'The tool does not exist, or `disabled_tools`, `tool_metadata_sanitization` or pinning hides it.',
     tool_definition_drift:
-      'Tools have changed since the session first saw them (`tool_definition_pinning`); `data` names them. A new session accepts the new tools.',
+      'Tools have changed since the session first saw them (`tool_definition_pinning`); `data` names them. A new session accepts the new tools. Or the tool is not what was approved (`core.tool_lock`); `data` names the fields that differ.',
     unknown_prompt: 'The prompt is hidden because of its name or text, or because pinning with `block` hides it.',
     prompt_definition_drift:
-      'The prompt has changed since the session first saw it (`tool_definition_pinning`). A new session accepts it.',
+      'The prompt has changed since the session first saw it (`tool_definition_pinning`). A new session accepts it. Or it is not what was approved (`core.tool_lock`).',
     unknown_resource: 'The `ui://` resource belongs to hidden tools.',
   },
   Upstreams: {

@@ -62,7 +62,7 @@ export const THREATS: readonly Threat[] = [
     id: 'T10',
     threat: 'Poisoned tools',
     defence:
-      'All that a model reads (names, descriptions, titles, enums, icons, instructions, prompts, resources, templates) is cleaned or hidden, and pinned to what was seen first, for clients with and without sessions.',
+      'All that a model reads (names, descriptions, titles, enums, icons, instructions, prompts, resources, templates) is cleaned or hidden, and pinned to what was seen first, for clients with and without sessions. With a tool lock, what nobody approved is not served at all.',
   },
   {
     id: 'T11',
