@@ -322,7 +322,7 @@ export const Core = z.strictObject({
   ),
   tool_lock: ToolLock.describe(
     '(new) What tools, prompts, resource templates and instructions of servers were when they were approved: what differs is ' +
-      'hidden or marked, as the lock says. Null: nothing is compared.',
+      'hidden or marked, as the lock says. The command `lock` writes and compares it. Null: nothing is compared.',
   )
     .nullable()
     .prefault(null),
