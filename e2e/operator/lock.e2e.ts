@@ -134,6 +134,10 @@ test('wrong use, and files that cannot be used: 2', async () => {
   expect([unset.code, unset.stderr]).toEqual([2, expect.stringContaining('or set UPSTREAM_KEY in the environment')]);
   expect(upstream.requests.length).toBe(asked);
   expect((await run(['create', '-f', resources], { UPSTREAM_KEY: KEY })).code).toBe(0);
+  const anywhere = adapter('files');
+  await write('adapter.yaml', { ...anywhere, metadata: { name: 'files' } });
+  const { stdout } = await run(['create', '-f', resources], { UPSTREAM_KEY: KEY });
+  expect(asObject(parse(stdout)).metadata).toEqual({ name: 'files' });
 
   const wrong = adapter('files');
   await write('adapter.yaml', { ...wrong, spec: { ...wrong.spec, replicas: 'two' } });

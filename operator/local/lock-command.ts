@@ -37,6 +37,7 @@ of create is a McpToolLock.
 
 /** Also for files that cannot be used: 1 would say that something differs. */
 const CANNOT = 2;
+const DEFAULT_NAMESPACE = 'default';
 
 /** @returns the exit code, that of `mcp-adapter lock` where it comes to that */
 export function lockCommand(
@@ -60,7 +61,7 @@ export function lockCommand(
         'dry-run': { type: 'boolean' },
       },
     });
-    const { filename = [], namespace = 'default', adapter: wanted, help, ...passed } = values;
+    const { filename = [], namespace = DEFAULT_NAMESPACE, adapter: wanted, help, ...passed } = values;
     if (help) {
       streams.out(USAGE.trimEnd());
       return 0;
@@ -75,8 +76,9 @@ export function lockCommand(
     const { name, namespace: home = namespace } = found.object.metadata;
     const target =
       action === 'create'
-        ? { adapter: `${home}/${name}` }
-        : { lock: passed.lock ?? lockAmong(manifests, { name, namespace: home }) };
+        ? // What names no namespace is for any.
+          { adapter: home === DEFAULT_NAMESPACE ? name : `${home}/${name}` }
+        : { lock: passed.lock ?? lockFileAmong(manifests, { name, namespace: home }) };
     const optionArgs = Object.entries({ ...passed, ...target }).flatMap(([option, value]) =>
       argumentsOf(option, value),
     );
@@ -110,7 +112,7 @@ function adapterAmong(manifests: readonly Manifest[], wanted: string | undefined
   );
 }
 
-function lockAmong(manifests: readonly Manifest[], adapter: { name: string; namespace: string }): string {
+function lockFileAmong(manifests: readonly Manifest[], adapter: { name: string; namespace: string }): string {
   const all = manifests.filter(
     ({ object: { kind, metadata, spec } }) =>
       kind === 'McpToolLock' &&
