@@ -153,7 +153,7 @@ for (let round = 0; round < ROUNDS; round++) {
         .digest('hex');
     }),
   );
-  rounds.found.push(await timed(CALLS, async () => names({ content })));
+  rounds.found.push(await timed(CALLS, () => names({ content })));
 }
 const [plain, read, edit, floor, found] = [rounds.plain, rounds.read, rounds.edit, rounds.floor, rounds.found].map(
   median,

@@ -5,6 +5,7 @@ import type { Answer, StreamedAnswer } from '../exchange/answers/answer.ts';
 import { locate, type Span } from '../exchange/scanning/json-scan.ts';
 import { AFTER_LIMIT_MS } from '../limits.ts';
 import { FileRefused, isFull, type OpenedFile } from '../files/keys/file-key.ts';
+import { isQuota } from '../files/store/quotas.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { artifactMeta, LINK_REVISION, linkBlock, urlBlock } from './artifact-blocks.ts';
 import { type ContentForm, contentForm, fileContent } from './artifact-content.ts';
@@ -20,7 +21,6 @@ import type { CapturedCall, ProducerOptions, ProducerSettings } from './producer
 const RENEW_MS = 20_000;
 /** How long before the exchange ends a capture is given up, so that its end is heard of. */
 const MARGIN_MS = 5_000;
-const QUOTAS = new Set(['session_quota', 'storage_quota']);
 
 /**
  * The file of one tool call, from the pending record that was begun before the call to the artifact in the result.
@@ -193,7 +193,7 @@ export class ArtifactCapture {
     const { telemetry, serverId } = this.#options;
     telemetry.artifactFailed({ serverId, reason: known.code });
     const meta = problem(known.code, known.message);
-    if (!QUOTAS.has(known.code)) return this.#with(text, { meta });
+    if (!isQuota(known.code)) return this.#with(text, { meta });
     const block = { type: 'text', text: `${known.message} The file of the tool was not kept.` };
     return this.#with(text, { first: [JSON.stringify(block)], meta, isError: true });
   }

@@ -5,7 +5,7 @@ import type { StagingArea } from '../files/disk/staging-area.ts';
 import type { FileStore } from '../files/store/file-store.ts';
 import type { Locks } from '../files/locks/locks.ts';
 import { extensionOf, MEDIA_TYPE_BYTES, mediaType } from '../files/keys/media-type.ts';
-import { startOf } from '../files/keys/opened-bytes.ts';
+import { hashOf, startOf } from '../files/keys/opened-bytes.ts';
 import { safeFilename } from '../files/keys/paths.ts';
 import { releaseBytes } from '../exchange/answers/release-bytes.ts';
 import { type FileKey, FileRefused, type FileWriter } from '../files/keys/file-key.ts';
@@ -24,14 +24,14 @@ export interface Keeping {
 
 /**
  * Makes a tool's output the committed file of a pending record. What lies in its folder already keeps its place;
- * everything else is copied from what was opened and checked. Fails with AdapterError (quotas, `storage_busy`,
+ * everything else is copied from what was opened and checked. `hashed`: what is written to it later is never given out. Fails with AdapterError (quotas, `storage_busy`,
  * `session_ended`), and with the reason of the signal. Closes the output. Leaves bytes behind when it fails.
  */
 export async function keepArtifact(
   { records, files, quotas, locks }: Keeping,
   pending: FileRecord,
   found: FoundOutput | TextOutput,
-  options: { wasGiven: boolean; now: () => number; leaseUntil: () => number; signal: AbortSignal },
+  options: { wasGiven: boolean; hashed?: true; now: () => number; leaseUntil: () => number; signal: AbortSignal },
 ): Promise<FileRecord> {
   const { signal } = options;
   try {
@@ -49,6 +49,7 @@ export async function keepArtifact(
       file = { ...file, filename: await renamed(files.stage, { ...file, filename: found.filename }, file.filename) };
     }
     if (!isSettled && options.wasGiven) await files.stage.keepOnly(file);
+    if (options.hashed === true) file = { ...file, sha256: await hashKept(files.stage, file, signal) };
     await files.secure(file, signal);
     // Only this: copying may take long, and others may wait for the same lock by chance.
     return await locks.hold(`artifact/${file.sessionId}/${file.fileId}`, async (held) => {
@@ -62,6 +63,13 @@ export async function keepArtifact(
   } finally {
     if (found.kind !== 'embedded' && found.kind !== 'text') await found.file.close();
   }
+}
+
+async function hashKept(stage: StagingArea, file: FileRecord, signal: AbortSignal): Promise<string> {
+  await using opened = await stage.open(file);
+  if (opened.size !== file.sizeBytes)
+    throw new FileRefused('changed', `${file.kind} ${file.fileId} is still written to`);
+  return await hashOf(opened, signal);
 }
 
 function sizeOf(found: FoundOutput | TextOutput): number {

@@ -16,6 +16,8 @@ import type { NotedFile, TaskJournal } from './task-journal.ts';
 import type { RoleArgument } from './tool-roles.ts';
 import { isUntouched, type WorkCopy, workCopy } from './work-copy.ts';
 
+const FOLDER = '(folder)';
+
 /** The call that files belong to, as far as they need it. */
 export type RoleCall = Pick<ToolCall, 'caller' | 'record' | 'tool' | 'timeoutMs' | 'signal'>;
 
@@ -68,6 +70,7 @@ export class CallFiles {
     this.#deps = deps;
     this.#call = call;
     this.owner = owner;
+    this.names.push({ session: call.record.sessionId, handle: FOLDER });
   }
 
   static restored(deps: RoleDeps, call: RoleCall, left: LeftFiles): CallFiles {
@@ -131,7 +134,8 @@ export class CallFiles {
     if (as === 'url') {
       const url = await files.url(file, { expiresInSeconds: urlTtlSeconds, as: 'inline' });
       if (url === undefined) throw new AdapterError('storage_unavailable');
-      this.names.push({ text: url, handle });
+      // Without its query it is no URL of ours any more, and still names the file.
+      this.names.push({ text: url, handle }, { id: file.fileId, rest: undefined, handle });
       return url;
     }
     const place = await this.#begin(file.filename, file.mimeType, file.sizeBytes);
@@ -152,7 +156,8 @@ export class CallFiles {
     this.edits.push(edit);
     // An upload is one until the tool has changed it.
     const known = edit.file.kind === 'upload' ? handle : artifactUri(this.#deps.artifacts.uri_scheme, edit.file);
-    this.names.push({ id: edit.copy.place.fileId, rest: undefined, handle: known });
+    const { place } = edit.copy;
+    this.names.push({ id: place.fileId, rest: undefined, handle: known }, { session: place.sessionId, handle: FOLDER });
     return written(edit.copy.path, as);
   }
 
@@ -244,7 +249,7 @@ export async function beginPending(
       `The session has ${MAX_SESSION_FILES} files, which is the most that it may have.`,
     );
   }
-  if (begun === 'no_session') throw new AdapterError('session_ended');
+  if (begun !== 'begun') throw new AdapterError('session_ended');
 }
 
 const written = (path: string, as: RoleArgument['as']): string =>

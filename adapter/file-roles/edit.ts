@@ -130,7 +130,7 @@ export class Edit {
     try {
       const now = await current(this.#deps, this.file);
       const isSame = now.kind === this.file.kind && versionOf(now) === versionOf(this.file);
-      if (!isSame) throw new AdapterError('storage_busy', 'Another call has changed the same file meanwhile.');
+      if (!isSame) throw new AdapterError('storage_busy', CHANGED);
       return await this.#record(opened, sha256, signal);
     } finally {
       await lock.release();
@@ -171,6 +171,8 @@ export class Edit {
       sha256,
       mimeType: mediaType(before.filename, await startOf(opened)),
     });
+    let isAsked = false;
+    let isRecorded: boolean | undefined;
     try {
       await files.stage.take(this.copy.place, next);
       await files.stage.keepOnly(next, opened);
@@ -178,21 +180,21 @@ export class Edit {
       signal.throwIfAborted();
       this.#lock?.signal.throwIfAborted();
       const now = records.now();
-      const isRecorded =
+      isAsked = true;
+      isRecorded =
         before === this.file
           ? await records.revise(next, { now, from: versionOf(before) })
           : await records.commit([{ ...next, lastUsedAt: now, leaseUntil: 0 }], { now });
       if (!isRecorded) throw new AdapterError(before === this.file ? 'storage_busy' : 'session_ended');
     } catch (error) {
-      if (before !== this.file) await removed(this.#deps, before);
-      else {
-        // Where nobody knows whether it was recorded, it stays until the file goes.
-        const kept = await this.#keptBefore().catch((gone: unknown) =>
-          gone instanceof FileRefused ? undefined : ('unknown' as const),
-        );
-        if (kept === undefined) await files.removeVersions([next]);
-        else if (kept !== 'unknown') return kept;
-      }
+      const isUnknown = isAsked && isRecorded === undefined;
+      const there = await this.#keptBefore().catch((gone: unknown) =>
+        gone instanceof FileRefused ? undefined : ('unknown' as const),
+      );
+      if (there !== undefined && there !== 'unknown') return there;
+      // Without an answer of the store it may be recorded soon, whatever is there now. Then its bytes stay, and go with the file.
+      if (before !== this.file) await this.#disown(before, next);
+      else if (there === undefined && !isUnknown) await files.removeVersions([next]);
       throw error;
     }
     const kept = new Set(versionsOf(next).map(versionOf));
@@ -204,6 +206,14 @@ export class Edit {
   async #keptBefore(): Promise<FileRecord | undefined> {
     const versions = versionsOf(await current(this.#deps, this.file));
     return versions.find(({ contentId }) => contentId === this.#contentId);
+  }
+
+  /** Nothing has become of an upload, unless another call that had the lock after us has made an artifact of it. */
+  async #disown(artifact: FileRecord, next: FileRecord): Promise<void> {
+    const { records, files } = this.#deps;
+    const there = await records.find(artifact, { now: records.now(), ttlMs: null }).catch(() => undefined);
+    const isTheirs = there !== undefined && there.contentId !== next.contentId;
+    await (isTheirs ? files.removeVersions([next]) : removed(this.#deps, artifact));
   }
 
   /** An upload becomes an artifact, with the same id and the uploaded bytes as its first version. */
@@ -228,6 +238,8 @@ export class Edit {
     if (begun === 'limit') throw new AdapterError('artifact_limit');
     if (begun === 'full') throw new AdapterError('session_quota');
     if (begun === 'no_session') throw new AdapterError('session_ended');
+    // Our lock was lost, and another call was faster.
+    if (begun === 'taken') throw new AdapterError('storage_busy', CHANGED);
     try {
       await quotas.reserve(artifact, artifact.sizeBytes, artifact.leaseUntil);
       await files.copy(this.file, artifact, { atomic: true, signal });
@@ -257,6 +269,8 @@ export class Edit {
     };
   }
 }
+
+const CHANGED = 'Another call has changed the same file meanwhile.';
 
 /** How long a call without a time limit waits for others. */
 const LONGEST_WAIT_MS = 60_000;

@@ -1,17 +1,21 @@
+import { dirname } from 'node:path';
+
 import { findOutput } from '../artifacts/find-output.ts';
 import { keepArtifact } from '../artifacts/keep-artifact.ts';
 import { locateOutput, type ToolResult } from '../artifacts/locate-output.ts';
 import { artifactUri } from '../artifacts/artifact-uri.ts';
 import { AdapterError } from '../errors.ts';
-import { FileRefused, isFull } from '../files/keys/file-key.ts';
-import { safeFilename } from '../files/keys/paths.ts';
+import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
+import { isInside, safeFilename } from '../files/keys/paths.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { leaseUntil } from '../uploads/file-use.ts';
 import { beginPending, type CallFiles, type WantedFile } from './call-files.ts';
 import { removed } from './edit.ts';
 import type { KeptFiles, Problem } from './kept-files.ts';
+import { knownProblem } from './known-problem.ts';
 import type { PathName } from './path-names.ts';
 import type { RoleDeps } from './role-deps.ts';
+import { wasWrittenSince } from './written-in-call.ts';
 
 /** Of all folders of one call. */
 const FOLDER_BYTES = 100 << 20;
@@ -19,15 +23,18 @@ const FOLDER_BYTES = 100 << 20;
 export class FileKeeper {
   readonly #deps: RoleDeps;
   readonly #call: CallFiles;
+  readonly #startedAt: number;
   readonly #signal: AbortSignal;
   readonly #files: FileRecord[] = [];
   readonly #names: PathName[] = [];
   readonly #problems: Problem[] = [];
 
-  constructor(deps: RoleDeps, call: CallFiles, signal: AbortSignal) {
+  /** `startedAt`: when the tool was called, by the clock of the replica that did, in milliseconds. */
+  constructor(deps: RoleDeps, call: CallFiles, options: { readonly startedAt: number; readonly signal: AbortSignal }) {
     this.#deps = deps;
     this.#call = call;
-    this.#signal = signal;
+    this.#startedAt = options.startedAt;
+    this.#signal = options.signal;
   }
 
   async keep(result: ToolResult): Promise<KeptFiles> {
@@ -72,7 +79,9 @@ export class FileKeeper {
       ? ({ mode: 'regex', locate: ANY_PATH } as const)
       : ({ mode: 'none', locate: () => [] as string[] } as const);
     const found = await findOutput({ stage: files.stage, ...search }, pending, true, result);
-    if (found === undefined) {
+    const isStrange = found?.kind === 'elsewhere' && !this.#isOfCall(found.file, pending);
+    if (isStrange) await found.file.close();
+    if (found === undefined || isStrange) {
       this.#names.push({ id: pending.fileId, rest: undefined, handle: '(no file)' });
       throw new AdapterError('artifact_not_found', `No file of the tool was found for ${argument.name}.`);
     }
@@ -82,6 +91,14 @@ export class FileKeeper {
       throw new AdapterError('file_too_large', `It has ${size} bytes; at most ${argument.max_bytes} are kept.`);
     }
     this.#named(pending, await this.#keep(pending, found, true));
+  }
+
+  /** Whether a file elsewhere may be what the tool has made now: it is new, and none of the session's other files. */
+  #isOfCall(file: OpenedFile, pending: FileRecord): boolean {
+    const { stage } = this.#deps.files;
+    const kinds = ['upload', 'artifact'] as const;
+    const folders = kinds.flatMap((kind) => stage.pathsOf({ ...pending, kind })).map((path) => dirname(dirname(path)));
+    return wasWrittenSince(file, this.#startedAt) && !folders.some((folder) => isInside(file.path, folder));
   }
 
   #named({ fileId }: FileRecord, file: FileRecord): void {
@@ -94,7 +111,7 @@ export class FileKeeper {
     const maxBytes = argument.max_bytes ?? FOLDER_BYTES;
     let bytes = 0;
     let left = 0;
-    const files: FileRecord[] = [];
+    let kept = 0;
     for (const { file, note } of this.#call.notedBefore) {
       if (note.below?.folder !== pending.fileId) continue;
       if (file === undefined) {
@@ -102,11 +119,12 @@ export class FileKeeper {
         continue;
       }
       bytes += file.sizeBytes;
-      files.push(file);
+      kept += 1;
+      this.#add(file);
       this.#names.push(this.#nameOf(pending, note.below.names, file));
     }
     for await (const names of stage.filesBelow(pending)) {
-      if (files.length >= argument.max_files || bytes >= maxBytes) {
+      if (kept >= argument.max_files || bytes >= maxBytes) {
         left += 1;
         continue;
       }
@@ -114,19 +132,19 @@ export class FileKeeper {
       if (file === undefined) left += 1;
       else {
         bytes += file.sizeBytes;
-        files.push(file);
+        kept += 1;
+        this.#add(file);
         this.#names.push(this.#nameOf(pending, names, file));
       }
     }
     this.#names.push({ id: pending.fileId, rest: undefined, handle: '(folder)' });
-    for (const file of files) this.#add(file);
     if (left > 0) {
       throw new AdapterError(
         'artifact_limit',
         `${left} files were not kept: of a folder at most ${argument.max_files} files and ${maxBytes} bytes are, and plain files only.`,
       );
     }
-    if (files.length === 0)
+    if (kept === 0)
       throw new AdapterError('artifact_not_found', `The tool has left no file in the folder of ${argument.name}.`);
   }
 
@@ -160,6 +178,7 @@ export class FileKeeper {
     const { records } = this.#deps;
     return keepArtifact(this.#deps, pending, found, {
       wasGiven,
+      hashed: true,
       now: () => records.now(),
       leaseUntil: () => Math.max(pending.leaseUntil, leaseUntil(records.now(), null)),
       signal: this.#signal,
@@ -191,20 +210,3 @@ export class FileKeeper {
 }
 
 const ANY_PATH = locateOutput({ mode: 'regex', output_path_key: null, output_path_regexes: [] });
-
-function knownProblem({ known }: RoleDeps, error: unknown): AdapterError {
-  if (error instanceof FileRefused) {
-    const why = REFUSALS[error.reason] ?? 'it cannot be read';
-    return new AdapterError('artifact_not_found', `${why}.`, { cause: error });
-  }
-  if (isFull(error)) return new AdapterError('storage_quota', undefined, { cause: error });
-  return known(error);
-}
-
-/** What an author of a tool can do something about. */
-const REFUSALS: Readonly<Partial<Record<FileRefused['reason'], string>>> = {
-  missing: 'it is not there any more',
-  not_a_file: 'it is no regular file',
-  linked: 'it is a link, or has another name too',
-  changed: 'it was changed while it was read',
-};

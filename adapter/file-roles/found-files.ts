@@ -6,19 +6,20 @@ import { artifactUri } from '../artifacts/artifact-uri.ts';
 import { keepArtifact } from '../artifacts/keep-artifact.ts';
 import type { ToolResult } from '../artifacts/locate-output.ts';
 import { MOST_TASK_MS } from '../artifacts/task-calls.ts';
+import { AdapterError } from '../errors.ts';
 import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
 import { safeFilename } from '../files/keys/paths.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { leaseUntil } from '../uploads/file-use.ts';
 import { beginPending, type CallFiles } from './call-files.ts';
 import { removed } from './edit.ts';
+import { knownProblem } from './known-problem.ts';
 import type { KeptFiles, Problem } from './kept-files.ts';
 import type { PathName } from './path-names.ts';
 import type { RoleDeps } from './role-deps.ts';
 import type { FoundRule } from './tool-roles.ts';
+import { wasWrittenSince } from './written-in-call.ts';
 
-/** Clocks of file systems stand still for a while (NFS in whole seconds, FAT in two). */
-const CLOCK_STEP_MS = 2_500;
 /** How long one file is nobody else's. Longer than any call, or task, looks for files that were written in its time. */
 const TAKEN_MS = MOST_TASK_MS + 600_000;
 
@@ -60,14 +61,24 @@ export async function foundFiles(
     if (file !== undefined && note.found !== undefined) add(note.found.name, note.found.path, file);
   }
   for (const rule of options.rules) {
-    for (const name of rule.names(options.result)) {
+    // oxlint-disable-next-line no-await-in-loop -- one after the other
+    for (const name of await rule.names(options.result)) {
       // What a rule before has taken has its handle; what is one already needs none.
       if (seen.has(name) || name.includes('://')) continue;
       // oxlint-disable-next-line no-await-in-loop -- as many as the limits of the folder allow, in their order
-      const taken = await take(deps, call, rule, { ...options, name, own });
+      const taken = await take(deps, call, rule, { ...options, name, own }).catch((error: unknown) => {
+        // Nobody is left to be told.
+        if (options.signal.aborted) throw error;
+        return knownProblem(deps, error);
+      });
+      if (taken instanceof AdapterError) {
+        deps.telemetry.artifactFailed({ serverId: deps.serverId, reason: taken.code });
+        problems.push({ code: taken.code, detail: `${quoted(name)}: ${taken.message}` });
+        continue;
+      }
       if ('reason' in taken) {
         options.onNotTaken({ seen: name, folder: rule.folder, reason: taken.reason });
-        const detail = `The file ${JSON.stringify(name.slice(0, 200))} that the tool names was not taken: ${WHY[taken.reason] ?? taken.reason}.`;
+        const detail = `${quoted(name)} was not taken: ${WHY[taken.reason] ?? taken.reason}.`;
         problems.push({ code: 'artifact_not_captured', detail });
         continue;
       }
@@ -76,6 +87,8 @@ export async function foundFiles(
   }
   return { files, names, problems };
 }
+
+const quoted = (name: string): string => `The file ${JSON.stringify(name.slice(0, 200))} that the tool names`;
 
 type Taken = { readonly file: FileRecord; readonly path: string } | { readonly reason: NotTaken['reason'] };
 
@@ -101,14 +114,14 @@ async function take(
     throw error;
   }
   await using file = opened;
-  if (file.modifiedAt < startedAt - CLOCK_STEP_MS) return { reason: 'older' };
+  if (!wasWrittenSince(file, startedAt)) return { reason: 'older' };
   const pending = call.pending(safeFilename(basename(file.path), 'artifact'));
   const lock = `found:${createHash('sha256').update(`${file.path}\n${file.version.id}`).digest('hex')}`;
   // A task goes on with what it has locked before.
   if (own.has(lock) || !(await deps.edits.tryLock(lock, call.owner, TAKEN_MS))) return { reason: 'taken' };
   own.add(lock);
-  await beginPending(deps, [pending], artifacts.max_per_session);
   try {
+    await beginPending(deps, [pending], artifacts.max_per_session);
     await call.note({ fileId: pending.fileId, found: { name, path: file.path } });
     const kept = await keepArtifact(
       deps,
@@ -116,6 +129,7 @@ async function take(
       { kind: 'elsewhere', file },
       {
         wasGiven: false,
+        hashed: true,
         now: () => records.now(),
         leaseUntil: () => leaseUntil(records.now(), null),
         signal,
@@ -130,6 +144,9 @@ async function take(
     return { file: kept, path: file.path };
   } catch (error) {
     await removed(deps, pending);
+    // It may be named again.
+    own.delete(lock);
+    await deps.edits.unlock(lock, call.owner).catch(() => undefined);
     if (error instanceof FileRefused) return { reason: error.reason };
     throw error;
   }

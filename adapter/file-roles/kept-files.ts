@@ -15,7 +15,3 @@ export interface Problem {
 }
 
 export const NOTHING: KeptFiles = { files: [], names: [], problems: [] };
-
-const QUOTAS = new Set(['session_quota', 'storage_quota']);
-
-export const isQuota = ({ code }: Problem): boolean => QUOTAS.has(code);

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 
-import { type PathName, renamedText, withHandles } from './path-names.ts';
+import { type PathName, renaming, withHandles } from './path-names.ts';
 
 const ID = '0123456789abcdef0123456789abcdef';
 const HANDLE = 'artifact://sessions/s/f/page one.png';
+const SESSION = 'fedcba9876543210fedcba9876543210';
+const escaped = (by: string): string => ID.replaceAll(/./g, (digit) => by + digit.charCodeAt(0).toString(16));
 const BELOW: PathName = { id: ID, rest: undefined, handle: HANDLE };
 
 describe('a path below a folder of ours', () => {
@@ -19,9 +21,18 @@ describe('a path below a folder of ours', () => {
     ['of another system', `C:\\data\\${ID}\\page.png`, HANDLE],
     ['the folder alone', `in /data/${ID}`, `in ${HANDLE}`],
     ['beside the file', `/data/${ID}/page.tmp`, HANDLE],
+    ['with more separators', `/data//shared/./${ID}/./page.png`, HANDLE],
+    ['in upper case', `C:\\DATA\\${ID.toUpperCase()}\\PAGE.PNG`, HANDLE],
+    ['escaped as a whole', `%2Fdata%2F${ID}%2Fpage.png`, HANDLE],
+    ['escaped twice', `file:%252F%252Fdata%252F${ID}%252Fpage.png`, HANDLE],
+    ['with escaped letters', `/data/${escaped('%')}/page.png`, HANDLE],
+    ['in JSON within the text', `{"at":"\\/data\\/${escaped('\\u00')}\\/page.png"}`, `{"at":"${HANDLE}"}`],
+    ['after other digits', `/data/abc${ID}/page.png`, HANDLE],
+    ['of many names', `/data${'/./'.repeat(3_000)}${ID}${'/./'.repeat(3_000)}page.png`, HANDLE],
+    ['beside its handle', `${HANDLE} /data/${ID}/page.png`, `${HANDLE} ${HANDLE}`],
     ['twice', `/a/${ID}/x /b/${ID}/y`, `${HANDLE} ${HANDLE}`],
   ])('%s', (_form, text, said) => {
-    expect(renamedText(text, [BELOW])).toBe(said);
+    expect(renaming([BELOW])(text)).toBe(said);
   });
 
   test('of several, the longer one counts', () => {
@@ -31,7 +42,44 @@ describe('a path below a folder of ours', () => {
       { id: ID, rest: undefined, handle: '(folder)' },
     ];
     const text = `/d/${ID}/out/index.html /d/${ID}/out/index.html5 /d/${ID}/out/assets/a%20b.css /d/${ID}/out`;
-    expect(renamedText(text, names)).toBe('H1 (folder) H2 (folder)');
+    expect(renaming(names)(text)).toBe('H1 (folder) H2 (folder)');
+  });
+});
+
+test('the files of a folder are known in every form of their names', () => {
+  const names: PathName[] = [
+    { id: ID, rest: 'out/C#.txt', handle: 'sharp' },
+    { id: ID, rest: 'out/C', handle: 'C' },
+    { id: ID, rest: 'out/a b', handle: 'short' },
+    { id: ID, rest: 'out/a b c', handle: 'long' },
+    { id: ID, rest: undefined, handle: '(folder)' },
+  ];
+  const text = ['out/C#.txt', 'out/C#L1', '/out/./C', 'out\\C', 'out%2FC', 'out/a b', 'out/a b c', 'out/x'].map(
+    (rest) => `<d/${ID}/${rest}>`,
+  );
+  expect(renaming(names)(text.join(' '))).toBe('<sharp> <C#L1> <C> <C> <C> <short> <long> <(folder)>');
+});
+
+describe('the folder of a session', () => {
+  const renamed = renaming([{ session: SESSION, handle: '(folder)' }, BELOW]);
+
+  test.each([
+    ['alone', `in /data/sessions/${SESSION}, it is`, 'in (folder), it is'],
+    ['with another file', `/data/sessions/${SESSION}/${'1'.repeat(32)}/x`, '(folder)'],
+    ['above a file', `/data/sessions/${SESSION}/${ID}/x`, HANDLE],
+    ['again and again above a file', `/d/${SESSION}/../${SESSION}/${ID}/x /d/${SESSION}`, `${HANDLE} (folder)`],
+    ['of somebody else', `/data/artifacts/sessions/${'2'.repeat(32)}/${'1'.repeat(32)}/x`, '(folder)'],
+    ['of another server', `/data/uploads/a%2Fb//sessions/./${'2'.repeat(32)} and`, '(folder) and'],
+    ['of somebody else, escaped', `%2Fdata%2Fartifacts%2Fsessions%2F${'2'.repeat(32)}%2Fx`, '(folder)'],
+    ['of another program', `/data/sessions/${'2'.repeat(32)}/x`, `/data/sessions/${'2'.repeat(32)}/x`],
+    ['in a handle', `artifact://sessions/${SESSION}/${ID}/x`, `artifact://sessions/${SESSION}/${ID}/x`],
+    [
+      'in a URL of the client',
+      `http://host/artifacts/up/${SESSION}/1?a=b`,
+      `http://host/artifacts/up/${SESSION}/1?a=b`,
+    ],
+  ])('%s', (_form, text, said) => {
+    expect(renamed(text)).toBe(said);
   });
 });
 
@@ -46,7 +94,7 @@ describe('a path as the tool wrote it', () => {
     ],
     ['at the end', 'page.yml', 'H'],
   ])('%s', (_form, text, said) => {
-    expect(renamedText(text, [{ text: 'page.yml', handle: 'H' }])).toBe(said);
+    expect(renaming([{ text: 'page.yml', handle: 'H' }])(text)).toBe(said);
   });
 });
 
@@ -70,6 +118,38 @@ describe('a message', () => {
     const start = message.indexOf('{"t"');
     const renamed = withHandles(message, { start, end: message.length - 1 }, [BELOW]);
     expect(renamed).toBe(`{"id":"/x/${ID}/y","result":{"t":"${HANDLE}"}}`);
+  });
+
+  test('may be escaped in any way', () => {
+    const message = `{"\\u002fx\\/${escaped('\\u00')}\\/y":1}`;
+    expect(withHandles(message, all(message), [BELOW])).toBe(`{"${HANDLE}":1}`);
+  });
+
+  test.each([
+    ['one path', `/x/${`${ID}/`.repeat(30_000)}`],
+    ['places in a file', `/x/${ID}/a#`.repeat(25_000)],
+    ['other places', `/x/${ID}/b#`.repeat(25_000)],
+    ['sessions', `/x/${SESSION}`.repeat(25_000)],
+    ['sessions above a file', `/x/${`${SESSION}/`.repeat(30_000)}${ID}/a`],
+    ['digits', 'a'.repeat(1 << 20)],
+    ['almost escapes', `${'%25'.repeat(1 << 18)}${'\\'.repeat(1 << 18)}`],
+  ])('of a megabyte of %s takes no longer than its length', (_form, text) => {
+    const message = JSON.stringify({ t: text });
+    const rests = Array.from({ length: 100 }, (_, number): PathName => ({
+      id: ID,
+      rest: `c d ${number}`,
+      handle: 'H',
+    }));
+    const names: PathName[] = [
+      ...rests,
+      { id: ID, rest: 'a', handle: 'A' },
+      BELOW,
+      { session: SESSION, handle: '(folder)' },
+    ];
+    const began = process.threadCpuUsage();
+    const renamed = withHandles(message, all(message), names);
+    expect(process.threadCpuUsage(began).user / 1_000).toBeLessThan(1_000);
+    expect([renamed.includes(ID), renamed.includes(SESSION)]).toEqual([false, false]);
   });
 
   test('of a megabyte of paths takes no longer than its length', () => {

@@ -5,7 +5,8 @@ import { artifactUri } from '../artifacts/artifact-uri.ts';
 import type { Span } from '../exchange/scanning/json-scan.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { ToolCall } from '../tools/tool-step.ts';
-import { isQuota, type Problem } from './kept-files.ts';
+import { isQuota } from '../files/store/quotas.ts';
+import type { Problem } from './kept-files.ts';
 import type { RoleDeps } from './role-deps.ts';
 
 /**
@@ -41,7 +42,7 @@ export async function withFiles(
     }),
   };
   if (Object.keys(meta).length === 0) return message.text;
-  const full = problems.find(isQuota);
+  const full = problems.find(({ code }) => isQuota(code));
   const text = full && JSON.stringify({ type: 'text', text: `${full.detail} It was not kept.` });
   return withAdditions(
     message.text,

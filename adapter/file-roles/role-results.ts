@@ -5,7 +5,7 @@ import type { CallFiles, RoleCall } from './call-files.ts';
 import { foundFiles, type NotTaken } from './found-files.ts';
 import { FileKeeper } from './file-keeper.ts';
 import { type KeptFiles, NOTHING } from './kept-files.ts';
-import { type PathName, withHandles } from './path-names.ts';
+import { type PathName, renaming, withHandles } from './path-names.ts';
 import { withFiles } from './result-files.ts';
 import type { RoleDeps } from './role-deps.ts';
 import type { ToolRoles } from './tool-roles.ts';
@@ -34,7 +34,7 @@ export class RoleResults {
   ): Promise<KeptFiles> {
     const result = successfulResult(text);
     if (result === undefined) return { ...NOTHING, names: files.allNames };
-    const own = await new FileKeeper(this.#deps, files, signal).keep(result);
+    const own = await new FileKeeper(this.#deps, files, { startedAt, signal }).keep(result);
     const { found: rules } = this.#roles;
     const onNotTaken = (file: NotTaken): void => this.#onNotTaken(tool, file);
     const found =
@@ -68,13 +68,15 @@ export class RoleResults {
     const renamed = head + withHandles(result, { start: 0, end: result.length }, kept.names);
     const place = { start: head.length, end: renamed.length };
     const message = renamed + renamedMessage(text.slice(at.end), kept.names);
-    return withFiles(this.#deps, call, { text: message, at: place }, kept);
+    const say = renaming(kept.names);
+    const problems = kept.problems.map((problem) => ({ ...problem, detail: say(problem.detail) }));
+    return withFiles(this.#deps, call, { text: message, at: place }, { files: kept.files, problems });
   }
 }
 
 /** Any other message, with handles for paths. What a tool has called its files is looked for in results only. */
 export function renamedMessage(text: string, names: readonly PathName[]): string {
-  const ours = names.filter((name) => 'id' in name || name.text.includes('://'));
+  const ours = names.filter((name) => !('text' in name) || name.text.includes('://'));
   return withHandles(text, { start: 0, end: text.length }, ours);
 }
 

@@ -2,7 +2,7 @@ import { taskIn } from '../exchange/tool-result.ts';
 import type { Span } from '../exchange/scanning/json-scan.ts';
 import { editedCall, errorResult } from '../exchange/edited-call.ts';
 import { AdapterError } from '../errors.ts';
-import { FileRefused } from '../files/keys/file-key.ts';
+import { FileRefused, isFull } from '../files/keys/file-key.ts';
 import { AFTER_LIMIT_MS } from '../limits.ts';
 import { detachCall } from '../artifacts/detached-calls.ts';
 import { taskMs } from '../artifacts/task-calls.ts';
@@ -72,7 +72,8 @@ export class RoleStep implements ToolStep {
       if (error instanceof Refusal) return refused(error.message);
       if (error instanceof FileRefused)
         return refused('A file of this call has expired or was changed. Make it or upload it again.');
-      if (error instanceof AdapterError && FOR_MODELS.has(error.code)) return refused(error.message);
+      const known = isFull(error) ? this.#deps.known(error) : error;
+      if (known instanceof AdapterError && FOR_MODELS.has(known.code)) return refused(known.message);
       throw error;
     } finally {
       if (!isForwarded) {

@@ -129,6 +129,20 @@ for (const technology of stateStores) {
         expect(await a.files.commit([one], { now: T })).toBe(false);
       });
 
+      test('what is committed is not begun again; what is pending is, whoever began it', async () => {
+        const file = await addFile(a, session, { kind: 'artifact', sizeBytes: 5, sha256: 'ab' });
+        expect(await b.files.begin([newFile(session), { ...file, sizeBytes: 0 }], begin)).toBe('taken');
+        expect(await a.files.find(file, always)).toEqual(file);
+        expect(await sizes(a)).toEqual([0, 0, 1, 5]);
+        // Of another kind it is another file.
+        const upload = { ...file, kind: 'upload' as const, sizeBytes: 0 };
+        expect(await b.files.begin([upload], begin)).toBe('begun');
+        expect(await a.files.begin([{ ...upload, filename: 'second' }], begin)).toBe('begun');
+        expect(await b.files.commit([{ ...upload, filename: 'second', sizeBytes: 2 }], { now: T })).toBe(true);
+        expect(await a.files.begin([upload], begin)).toBe('taken');
+        expect(await sizes(a)).toEqual([1, 2, 1, 5]);
+      });
+
       test('files of several sessions in one step are a mistake', async () => {
         const files = [newFile(session), newFile(newSession())];
         await expect(a.files.begin(files, begin)).rejects.toThrow(TypeError);

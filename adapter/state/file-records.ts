@@ -18,7 +18,8 @@ export interface FileRecords {
   /**
    * Adds pending files of one session, whose bytes are about to come; all of them or none. `no_session`: it is unknown
    * or has ended. `limit`: an artifact more than `maxArtifacts` of the session (`artifacts.max_per_session`; pending
-   * ones count until their lease ends). `full`: a file of any kind more than MAX_SESSION_FILES.
+   * ones count until their lease ends). `full`: a file of any kind more than MAX_SESSION_FILES. `taken`: one of them is committed
+   * already; a pending one of the same id is replaced, because whoever began it may be dead.
    */
   begin(files: readonly FileRecord[], options: { now: number; maxArtifacts: number | null }): Promise<Begun>;
   /**
@@ -158,7 +159,7 @@ export function versionsOf(file: FileRecord): readonly [FileRecord, ...FileRecor
   return [file, ...older.map((version) => ({ ...file, contentId: undefined, older: [], ...version })).toReversed()];
 }
 
-export type Begun = 'begun' | 'no_session' | 'limit' | 'full';
+export type Begun = 'begun' | 'no_session' | 'limit' | 'full' | 'taken';
 
 export interface ReserveRequest {
   readonly bytes: number;

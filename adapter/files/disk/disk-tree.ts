@@ -1,3 +1,5 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
 import { FileRefused } from '../keys/file-key.ts';
 import { type AnchoredFolder, utf8 } from './anchored-folder.ts';
 
@@ -5,6 +7,8 @@ import { type AnchoredFolder, utf8 } from './anchored-folder.ts';
 const DEEPEST = 8;
 /** A tool may fill its folder with any number of entries; nobody looks at more of them. */
 const MOST_ENTRIES = 20_000;
+/** The disk may be one whose steps keep everybody waiting (see `immediate`). */
+const AT_ONCE = 200;
 
 /** The plain files in a folder and those below it. Links are not followed. */
 export async function* filesBelow(folder: AnchoredFolder): AsyncGenerator<readonly string[]> {
@@ -12,6 +16,7 @@ export async function* filesBelow(folder: AnchoredFolder): AsyncGenerator<readon
   async function* below(inner: AnchoredFolder, names: readonly string[]): AsyncGenerator<readonly string[]> {
     for await (const { name } of inner.entries()) {
       if (++seen > MOST_ENTRIES) return;
+      if (seen % AT_ONCE === 0) await turn();
       const stats = await inner.stats(name);
       const path = [...names, utf8(name)];
       if (stats?.isFile() === true) yield path;

@@ -37,7 +37,15 @@ export const isInside = (path: string, folder: string): boolean =>
 export const isComponent = (name: string): boolean =>
   name !== '' && name !== '.' && name !== '..' && !name.includes('/') && !name.includes(sep) && !name.includes('\0');
 
-const stripped = (name: string): string => name.replace(/^[._]+/, '').replace(/[._]+$/, '');
+/** Without dots and underscores at its ends. A pattern for the end would look again from each of them in the middle of a long name. */
+function stripped(name: string): string {
+  const isStripped = (at: number): boolean => name[at] === '.' || name[at] === '_';
+  let start = 0;
+  let end = name.length;
+  while (start < end && isStripped(start)) start++;
+  while (end > start && isStripped(end - 1)) end--;
+  return name.slice(start, end);
+}
 
 function shortened(name: string): string {
   if (name.length <= LONGEST_NAME) return name;

@@ -3,6 +3,9 @@ import type { FileKey, FileKind, FileRecords, Reserved } from '../../state/file-
 import { expireFiles, type FileTimes } from './expire-files.ts';
 import type { FileStore } from './file-store.ts';
 
+/** Whether a code of an error says that a quota is used up. */
+export const isQuota = (code: string): boolean => code === 'session_quota' || code === 'storage_quota';
+
 export interface QuotaLimits {
   /** `storage.max_size`: bytes of all files of all sessions; null: no limit. */
   readonly maxTotal: number | null;

@@ -15,13 +15,15 @@ export const PURGED_AT_ONCE = 500;
 
 const NOTE_SERVER = noteServer('KEYS[8]', 'ARGV[2]');
 
-/** … servers · name, ttl, now, maxArtifacts or '', fields and files… → begun, no_session, limit or full */
+/** … servers · name, ttl, now, maxArtifacts or '', fields and files… → begun, no_session, taken, limit or full */
 export const BEGIN = redisScript(`
   ${SESSION} ${FILE} ${FILES} ${CHANGE}
   if not active then return 'no_session' end
   local artifacts = 0
   for i = 5, #ARGV, 2 do
     if string.sub(ARGV[i], 1, 1) == 'a' then artifacts = artifacts + 1 end
+    local there = read(ARGV[i])
+    if there and there.state == 'committed' then return 'taken' end
   end
   local max = tonumber(ARGV[4])
   local counts = redis.call('HMGET', KEYS[2], '#ac', '#ap', '#uc', '#up')

@@ -28,6 +28,8 @@ import type { RedisKeys } from './redis-keys.ts';
 import type { SessionKey } from '../session-key.ts';
 import type { StoreClock } from './store-clock.ts';
 
+const REFUSED = ['no_session', 'taken', 'limit', 'full'] as const;
+
 /** Sessions whose files `clear` removes at the same time. */
 const CLEARED_AT_ONCE = 200;
 
@@ -65,7 +67,7 @@ export class RedisFiles implements FileRecords {
       [now, maxArtifacts ?? '', ...fields],
       this.#keys.servers,
     );
-    return reply === 'no_session' || reply === 'limit' || reply === 'full' ? reply : 'begun';
+    return REFUSED.find((refused) => refused === reply) ?? 'begun';
   }
 
   async reserve(key: FileKey, request: ReserveRequest): Promise<Reserved> {

@@ -38,6 +38,7 @@ export function begin(
   const session = sessionOf(begun);
   if (session === undefined) return 'begun';
   if (!isActive(sessions.get(session))) return 'no_session';
+  if (begun.some((record) => files.get(record)?.record.state === 'committed')) return 'taken';
   const artifacts = begun.filter(({ kind }) => kind === 'artifact').length;
   if (maxArtifacts !== null && artifacts > 0) {
     const full = files.held(session, 'artifact') + artifacts > maxArtifacts;

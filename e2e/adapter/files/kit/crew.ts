@@ -17,6 +17,8 @@ export interface CrewOptions {
   readonly servers?: (toolsUrl: string) => readonly JsonObject[];
   /** `storage.root`. Default: a folder that is deleted at the end. */
   readonly root?: string;
+  /** Variables of the replicas. */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 /** Replicas that share a folder and their state, before `file-tools`. */
@@ -34,7 +36,7 @@ export interface Crew extends AsyncDisposable {
 }
 
 export async function startCrew(options: CrewOptions): Promise<Crew> {
-  const { replicas: count, state = 'redis', config = {}, servers } = options;
+  const { replicas: count, state = 'redis', config = {}, servers, env: variables = {} } = options;
   await using opened = new AsyncDisposableStack();
   const root = options.root ?? opened.use(await sharedFolder()).path;
   const tools = opened.use(await startFileTools());
@@ -47,7 +49,10 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
   const replicas: RunningAdapter[] = [];
   opened.defer(async () => void (await Promise.all(replicas.map((replica) => replica.stop()))));
   await Promise.all(
-    Array.from({ length: count }, async (_, index) => (replicas[index] = await startAdapter({ config: complete }))),
+    Array.from(
+      { length: count },
+      async (_, index) => (replicas[index] = await startAdapter({ config: complete, env: variables })),
+    ),
   );
   const at = (turn: number): RunningAdapter => {
     const replica = replicas[turn % replicas.length];
@@ -64,7 +69,11 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
     async restart(index, changes = {}, env = {}) {
       const { port } = at(index);
       await at(index).stop();
-      return (replicas[index] = await startAdapter({ config: merged(complete, changes), port, env }));
+      return (replicas[index] = await startAdapter({
+        config: merged(complete, changes),
+        port,
+        env: { ...variables, ...env },
+      }));
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
