@@ -52,12 +52,12 @@ describe('O6: the CRDs', () => {
     await server?.crdsEstablished();
     await cluster.apply(adapter('kept'), '-n', 'default');
     const crds = await identities();
-    expect(await owners()).toEqual(['mcp-operator', 'mcp-operator']);
+    expect(await owners()).toEqual(CRDS.map(() => 'mcp-operator'));
 
     await documented(TAKE);
     await documented(OVER);
     expect(await identities()).toEqual(crds);
-    expect(await owners()).toEqual(['mcp-operator-crds', 'mcp-operator-crds']);
+    expect(await owners()).toEqual(CRDS.map(() => 'mcp-operator-crds'));
     expect(await cluster.get('mcpadapter', 'kept', 'default')).toBeDefined();
     // And from then on.
     await documented(TAKE);
@@ -87,7 +87,7 @@ describe('O6: the CRDs', () => {
       const files = CRDS.flatMap((name) => ['-f', join(ROOT, 'crds', `${name.split('.')[0]}.yaml`)]);
       await cluster.run(how.length === 0 ? 'create' : 'apply', ...how, ...files);
       await documented(TAKE);
-      expect(await owners()).toEqual(['mcp-operator-crds', 'mcp-operator-crds']);
+      expect(await owners()).toEqual(CRDS.map(() => 'mcp-operator-crds'));
       await helm('uninstall', 'mcp-operator-crds', ...IN);
     }
     const { items } = JSON.parse(await cluster.run('get', 'crd', '-o', 'json')) as { items: unknown[] };
