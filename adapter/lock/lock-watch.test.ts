@@ -26,9 +26,16 @@ test('tells each difference once, and of many at most one in a minute', () => {
   watch.compared('tools', drifted('b'));
   expect(told).toHaveLength(1);
   expect(watch.report.drift).toMatchObject([{ name: 'b' }]);
+  const late = drifted('b');
+  watch.compared('tools', late);
+  later(60_000);
+  watch.compared('tools', late);
+  expect(told[1]?.drift).toMatchObject([{ name: 'b' }]);
+  watch.compared('tools', late);
+  expect(told).toHaveLength(2);
   later(60_000);
   watch.compared('prompts', drifted('c'));
-  expect(told[1]?.drift).toMatchObject([{ name: 'b' }, { kind: 'prompts', name: 'c' }]);
+  expect(told[2]?.drift).toMatchObject([{ name: 'b' }, { kind: 'prompts', name: 'c' }]);
 });
 
 test('a difference that goes and comes again is told again', () => {

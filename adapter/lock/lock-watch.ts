@@ -47,6 +47,8 @@ export class LockWatch {
   #comparedAt: number | null = null;
   #told = '';
   #toldAt = -Infinity;
+  /** Something differs that is told when the minute is over. */
+  #isUntold = false;
   #report: LockReport | undefined;
 
   constructor({ onDrift, now = Date.now }: LockWatchOptions) {
@@ -56,16 +58,20 @@ export class LockWatch {
 
   compared(kind: LockKind, list: ComparedList): void {
     this.#comparedAt = this.#now();
-    if (this.#lists.get(kind) === list) return;
-    this.#lists.set(kind, list);
-    this.#changed();
+    if (this.#lists.get(kind) !== list) {
+      this.#lists.set(kind, list);
+      this.#report = undefined;
+    } else if (!this.#isUntold) return;
+    this.#tell();
   }
 
   greeted(instructions: ComparedInstructions): void {
     this.#comparedAt = this.#now();
-    if (this.#instructions === instructions) return;
-    this.#instructions = instructions;
-    this.#changed();
+    if (this.#instructions !== instructions) {
+      this.#instructions = instructions;
+      this.#report = undefined;
+    } else if (!this.#isUntold) return;
+    this.#tell();
   }
 
   /** Another lock is in force: nothing was compared with it yet. */
@@ -74,6 +80,7 @@ export class LockWatch {
     this.#instructions = undefined;
     this.#comparedAt = null;
     this.#report = undefined;
+    this.#isUntold = false;
   }
 
   get report(): LockReport {
@@ -81,18 +88,17 @@ export class LockWatch {
     return { ...this.#report, compared_at: this.#comparedAt };
   }
 
-  #changed(): void {
-    this.#report = undefined;
-    const { report } = this;
-    const { drift, new: added, removed, more } = report;
+  #tell(): void {
+    const { drift, new: added, removed, more } = this.report;
     const text = JSON.stringify([drift, added, removed, more]);
+    const differs = drift.length + added.length + removed.length > 0;
     const now = this.#now();
-    if (text === this.#told || (drift.length + added.length + removed.length > 0 && now < this.#toldAt + TELL_EVERY_MS))
-      return;
+    this.#isUntold = differs && text !== this.#told && now < this.#toldAt + TELL_EVERY_MS;
+    if (this.#isUntold || text === this.#told) return;
     this.#told = text;
-    if (drift.length + added.length + removed.length === 0) return;
+    if (!differs) return;
     this.#toldAt = now;
-    this.#onDrift(report);
+    this.#onDrift(this.report);
   }
 }
 
