@@ -96,6 +96,7 @@ test.each([
   ['no digest', 'servers:\n  a:\n    tools:\n      x:\n        fields: {}', /^4: servers.a.tools.x.digest is required/],
   ['instructions in words', 'servers:\n  a:\n    instructions: Hello', /^3: servers.a.instructions must be sha256/],
   ['a name twice', `servers:\n  a:\n    tools: {}\n  a:\n    tools: {}`, /^4: servers.a is set twice/],
+  ['a name twice in JSON', '{"servers":{"a":{},\n"a":{}}}', /^2: servers.a is set twice/],
   [
     'a tool named __proto__',
     `servers:\n  a:\n    tools:\n      __proto__:\n        digest: ${DIGEST}\n        fields: {}`,

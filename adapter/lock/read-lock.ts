@@ -1,7 +1,8 @@
 import { ConfigError, dottedPath, type Problem } from '../../crds/config/load/problem.ts';
 import { schemaProblems } from '../../crds/config/load/schema-problems.ts';
-import { readYaml } from '../../crds/config/load/yaml-source.ts';
+import { readYaml, type YamlSource } from '../../crds/config/load/yaml-source.ts';
 import { type Path, valueAt } from '../../lib/json/tree.ts';
+import { canonical } from './canonical.ts';
 import { LockDocument } from '../../crds/config/lock-file/lock-document.ts';
 
 export interface ReadLock {
@@ -26,7 +27,7 @@ const KINDS = ['tools', 'prompts', 'resourceTemplates'];
  * @throws ConfigError with everything that is wrong with it
  */
 export function readLock(text: string): ReadLock {
-  const source = readYaml(text);
+  const source = jsonSource(text) ?? readYaml(text);
   if (source.value === undefined) throw new ConfigError(source.problems);
   const manifest = isManifest(source.value) ? source.value : undefined;
   const at: Path = manifest === undefined ? [] : ['spec'];
@@ -42,6 +43,19 @@ export function readLock(text: string): ReadLock {
   ];
   if (problems.length > 0 || !parsed.success) throw new ConfigError(problems);
   return { document: parsed.data, manifest, lineOf: (path) => source.locate([...at, ...path])?.line };
+}
+
+/** Undefined for what is no JSON, or what parsers could read in two ways. Large locks are JSON, and YAML takes many times as long. */
+function jsonSource(text: string): Pick<YamlSource, 'value' | 'problems' | 'locate'> | undefined {
+  if (!/^\s*\{/.test(text)) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    if ('why' in canonical(text)) return undefined;
+    let places: YamlSource | undefined;
+    return { value, problems: [], locate: (path) => (places ??= readYaml(text)).locate(path) };
+  } catch {
+    return undefined;
+  }
 }
 
 const isManifest = (value: unknown): value is Manifest =>
