@@ -14,6 +14,8 @@ const GITOPS = join(ROOT, 'gitops/argocd');
 /** The adapter of examples/mcp-adapter.yaml. */
 const DEMO = 'demo';
 const RECONCILES = 3;
+/** McpAdapter, McpToolLock and ApiScrapeSource. */
+const KINDS = 3;
 
 /** One for all tests of this file: it takes as long to start as they take. */
 let started: Promise<ArgoCd> | undefined;
@@ -122,7 +124,7 @@ describe.for(variants)('Argo CD, with tracking by %s and %s apply', ([tracking, 
     try {
       const live = await argo.waitUntilHealthy(metadata.name, commit);
       const kinds = resourcesOf(live).map(({ kind }) => kind);
-      expect(kinds.filter((kind) => kind === 'CustomResourceDefinition')).toHaveLength(2);
+      expect(kinds.filter((kind) => kind === 'CustomResourceDefinition')).toHaveLength(KINDS);
       expect(kinds).toContain('ClusterRole');
       expect(kinds).toContain('ValidatingAdmissionPolicy');
       // Hooks of `helm test` are no hooks of Argo CD.
