@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type RunningAdapter, startAdapter } from '../../../support/adapter-process.ts';
@@ -60,6 +60,10 @@ export async function startWatched(
   });
   const root = await mkdtemp(join(tmpdir(), 'watched-'));
   started.defer(() => rm(root, { recursive: true, force: true, maxRetries: 5 }));
+  // Nothing of the server is what was approved; nothing is hidden for it.
+  const lock = join(root, 'lock.json');
+  const approved = { echo: { digest: `sha256:${'0'.repeat(64)}`, fields: {} } };
+  await writeFile(lock, JSON.stringify({ mode: 'audit', servers: { hurried: { tools: approved } } }));
   const adapters = [
     { type: 'upload_consumer', tools: ['read'], file_path_argument: 'path' },
     { type: 'artifact_producer', tools: ['embed'], output_locator: { mode: 'embedded' } },
@@ -73,6 +77,7 @@ export async function startWatched(
       // Lists are asked for again, so that a change is seen at once.
       upstream_metadata_cache_ttl_seconds: 0,
       auth: { enabled: true, token: TOKEN },
+      tool_lock: { path: lock },
       allow_artifacts_download: true,
       upstream_ping: { interval_seconds: 0.3, failure_threshold: 2 },
     },
