@@ -1,9 +1,10 @@
 import { conversing } from './conversation.ts';
-import { elements, locate } from './exchange/scanning/json-scan.ts';
+import { locate } from './exchange/scanning/json-scan.ts';
 import { instructionsIn } from './lock/instructions-in.ts';
 import type { ServerLists } from './lock/server-lists.ts';
 import type { Mount } from './mount/mount.ts';
 import { LISTS, type ListOf } from './tools/list-of.ts';
+import { entriesOf } from './tools/list-tools.ts';
 
 /**
  * What an upstream says that a lock counts, in its own words: nothing of it is cleaned or hidden. Prompts and templates are
@@ -12,7 +13,7 @@ import { LISTS, type ListOf } from './tools/list-of.ts';
 export const serverListsOf = (mount: Mount, timeoutMs: number): Promise<ServerLists> =>
   conversing(mount, { timeoutMs, wanted: 'list all of it' }, async ({ greeting, list }) => {
     const said = await greeting();
-    const entries = async (of: ListOf): Promise<string[]> => entriesIn(await list(of), of);
+    const entries = async (of: ListOf): Promise<string[]> => entriesOf(await list(of), of);
     return {
       tools: await entries(LISTS.tools),
       prompts: declares(said, 'prompts') ? await entries(LISTS.prompts) : [],
@@ -20,11 +21,6 @@ export const serverListsOf = (mount: Mount, timeoutMs: number): Promise<ServerLi
       instructions: instructionsIn(said),
     };
   });
-
-function entriesIn(list: string, { member }: ListOf): string[] {
-  const spans = elements(list, locate(list, [member])?.start);
-  return Array.from(spans, ({ start, end }) => list.slice(start, end));
-}
 
 function declares(greeting: string, capability: string): boolean {
   const span = locate(greeting, ['capabilities', capability]);

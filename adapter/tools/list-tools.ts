@@ -107,7 +107,8 @@ export async function wholeList(
   return joinedPages(start ?? '', of.member, further);
 }
 
-function entriesOf(page: string, { member }: ListOf): string[] {
+/** The entries (JSON texts) of a result with a list. */
+export function entriesOf(page: string, { member }: ListOf): string[] {
   const spans = elements(page, locate(page, [member])?.start);
   return Array.from(spans, ({ start, end }) => page.slice(start, end));
 }

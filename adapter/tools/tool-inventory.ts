@@ -5,7 +5,7 @@ import { LISTS, type ListOf } from './list-of.ts';
 import { SingleFlight } from './single-flight.ts';
 
 /** Also where lists are not cached for clients: every call would wait for one. */
-const LEAST_TTL_MS = 1_000;
+export const LEAST_TTL_MS = 1_000;
 
 /** Whose tools, and what is known of them already. */
 export interface InventoryRequest extends ListingRequest {

@@ -27,7 +27,7 @@ import { SessionDrifts } from './session-drifts.ts';
 import { SingleFlight } from './single-flight.ts';
 import { ownTurn } from '../../lib/stream/own-turn.ts';
 import { longest, REQUEST_TIMEOUT_MS } from '../path/time-limits.ts';
-import type { Listed } from './tool-inventory.ts';
+import { LEAST_TTL_MS, type Listed } from './tool-inventory.ts';
 import type { Seer, ToolSource } from './tool-source.ts';
 import { type NormalisedList, NormalisedLists } from './normalised-lists.ts';
 
@@ -38,8 +38,6 @@ const MAX_TOLD = 10_000;
 const MAX_PAGES = 1_000;
 /** An upstream that changes its tools all the time does not write the log. */
 const TELL_EVERY_MS = 60_000;
-/** A lock asks once for many calls, also where lists are not cached for clients. */
-const LEAST_LOCKED_MS = 1_000;
 const NO_TOOLS = '[]';
 
 /** Which page of a list: that of an answer which is taken up again is unknown. */
@@ -475,7 +473,7 @@ export class VisibleCatalog {
 
   /** The upstream's tools now; where nothing is at stake, as they were a moment ago. */
   async #current(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<NormalisedList> {
-    const ttl = this.isStrict ? 0 : Math.max(this.#ttlMs, this.#locks ? LEAST_LOCKED_MS : 0);
+    const ttl = this.isStrict ? 0 : Math.max(this.#ttlMs, this.#locks ? LEAST_TTL_MS : 0);
     if (ttl === 0) return this.#listed(await askList(source, record, signal));
     if (isWorkspace(record)) {
       const request = source.request(record);
