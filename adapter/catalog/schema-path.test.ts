@@ -79,7 +79,7 @@ test.each<[object, boolean]>([
   expect(mayBeList(text, { start: 0, end: text.length })).toBe(expected);
 });
 
-const dense = `{${'"":0,'.repeat(2 ** 17)}"$ref":"#"}`;
+const dense = `{${'"":0,'.repeat(2 ** 16)}"$ref":"#"}`;
 const wide = JSON.stringify({
   anyOf: Array.from({ length: 1000 }, (_, i) => ({ $ref: `#/$defs/d${i}` })),
   $defs: Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`d${i}`, { $ref: `#/$defs/d${i + 1}` }])),

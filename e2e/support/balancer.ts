@@ -11,17 +11,21 @@ export interface BalancedRequest {
   status: number | undefined;
   /** `Mcp-Session-Id`. */
   readonly session: string | undefined;
+  /** How many requests had come when this one was answered. */
+  answeredAfter: number;
 }
 
 /**
  * The requests that failed. No failures: a GET on a server without a stream (405), and what was sent to a session that
- * the client had ended, as its answers to late requests of a server may be.
+ * the client ended before it was answered, as its answers to late requests of a server may be.
  */
 export function failedOf(requests: readonly BalancedRequest[]): BalancedRequest[] {
-  const ended = new Set<string | undefined>();
-  return requests.filter(({ method, session, status = 200 }) => {
-    const isLate = session !== undefined && ended.has(session);
-    if (method === 'DELETE') ended.add(session);
+  const ended = new Map<string | undefined, number>();
+  for (const [i, { method, session }] of requests.entries())
+    if (method === 'DELETE' && session !== undefined && !ended.has(session)) ended.set(session, i);
+  return requests.filter(({ session, status = 200, answeredAfter }, i) => {
+    const end = ended.get(session) ?? Infinity;
+    const isLate = i !== end && answeredAfter > end;
     return status >= 400 && status !== 405 && !isLate;
   });
 }
@@ -58,9 +62,9 @@ export async function startBalancer(targets: string[], more: readonly string[] =
     const id = req.headers['mcp-session-id'];
     const session = typeof id === 'string' ? id : undefined;
     const { method = '', url: path = '' } = req;
-    const entry: BalancedRequest = { method, path, target, status: undefined, session };
+    const entry: BalancedRequest = { method, path, target, status: undefined, session, answeredAfter: 0 };
     requests.push(entry);
-    forward(req, res, entry, more);
+    forward(req, res, target, more, (status) => Object.assign(entry, { status, answeredAfter: requests.length }));
   });
   const port = await listen(server);
 
@@ -79,16 +83,22 @@ export async function startBalancer(targets: string[], more: readonly string[] =
   return balancer;
 }
 
-function forward(req: IncomingMessage, res: ServerResponse, entry: BalancedRequest, more: readonly string[]): void {
+function forward(
+  req: IncomingMessage,
+  res: ServerResponse,
+  target: string,
+  more: readonly string[],
+  onStatus: (status: number | undefined) => void,
+): void {
   // A new connection for each: a kept one may belong to a replica that died meanwhile, and nothing is retried here.
-  const upstream = request(entry.target + entry.path, {
+  const upstream = request(`${target}${req.url}`, {
     method: req.method,
     headers: [...endToEnd(req.rawHeaders), ...more],
     agent: false,
   });
   res.once('close', () => upstream.destroy());
   upstream.on('response', (answer) => {
-    entry.status = answer.statusCode;
+    onStatus(answer.statusCode);
     res.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
     res.flushHeaders();
     // The pipeline destroys `res` when the target breaks off, so that the client sees a broken body, not a short one.
@@ -101,8 +111,8 @@ function forward(req: IncomingMessage, res: ServerResponse, entry: BalancedReque
       res.destroy();
       return;
     }
-    entry.status = 502;
-    res.writeHead(502, { 'content-type': 'text/plain' }).end(`${entry.target}: ${error.message}`);
+    onStatus(502);
+    res.writeHead(502, { 'content-type': 'text/plain' }).end(`${target}: ${error.message}`);
   });
   req.on('error', () => upstream.destroy());
   req.pipe(upstream);
