@@ -5,7 +5,7 @@ import { LARGE_FLEET, applyFleet } from '../../e2e/operator/many-resources/fleet
 import type { FleetSize } from '../../e2e/operator/many-resources/fleet.ts';
 import { hasConverged, processUse, untilMetrics } from '../../e2e/operator/many-resources/observe-operator.ts';
 import type { ObservedOperator } from '../../e2e/operator/many-resources/observe-operator.ts';
-import { operatorArgs } from '../../e2e/operator/many-resources/start-operator.ts';
+import { OPERATOR_ENV, operatorArgs } from '../../e2e/operator/many-resources/start-operator.ts';
 import { installCrds } from '../../operator/mcp-adapter/testing/test-controller.ts';
 import { ApiClient } from '../../operator/kubernetes/api-client.ts';
 import { kubeconfigCredentials } from '../../operator/kubernetes/kubeconfig-credentials.ts';
@@ -32,7 +32,11 @@ async function measureStart(bench: Trial, record: Recorder, { name, kubeconfig, 
   const command = [process.execPath, ...operatorArgs(kubeconfig, port, join(bench.root, 'dist/operator/main.js'))];
   const busyBefore = machineBusySeconds();
   const from = performance.now();
-  const child = bench.processes.start(built.name, command, { core: bench.cores.targets[0], cwd: bench.folder });
+  const child = bench.processes.start(built.name, command, {
+    core: bench.cores.targets[0],
+    cwd: bench.folder,
+    env: OPERATOR_ENV,
+  });
   try {
     const operator: ObservedOperator = { pid: child.pid, port, fate: () => (child.ended ? child.fate : undefined) };
     // A status that is there already says nothing of this operator: it must have looked at every key.

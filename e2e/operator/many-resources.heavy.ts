@@ -110,8 +110,8 @@ test(
 );
 
 test('the operator then rests, in little memory', async () => {
-  // The garbage collector gives memory back once there is no more work.
-  const until = performance.now() + 20_000;
+  // A thread for large inputs ends after a minute without any.
+  const until = performance.now() + 80_000;
   while (processUse(operator.pid).residentMb > MAX_RESIDENT_MB && performance.now() < until) await delay(500);
 
   const before = { ...(await readMetrics(operator.port)), ...processUse(operator.pid) };
@@ -129,7 +129,7 @@ test('the operator then rests, in little memory', async () => {
   expect(grown('get')).toBeLessThanOrEqual(20);
   expect(after.reconciles - before.reconciles).toBeLessThanOrEqual(100);
   expect(after.cpuSeconds - before.cpuSeconds).toBeLessThan(0.1 * QUIET_SECONDS);
-}, 90_000);
+}, 150_000);
 
 test('a change of one resource is seen at once among all others', async () => {
   const key = { namespace: 'team-7', name: 'adapter-7' };
