@@ -12,6 +12,7 @@ import { downloadUrl } from './artifacts/download-url.ts';
 import { downloadOf } from './access/wishes.ts';
 import { FileRulesWatch } from './file-roles/file-rules-watch.ts';
 import { Handles } from './file-roles/handles.ts';
+import { ReadCopies } from './file-roles/read-copies.ts';
 import type { RoleDeps } from './file-roles/role-deps.ts';
 import { roleTools } from './file-roles/role-tools.ts';
 import { TextKeeper } from './spill/keep-text.ts';
@@ -179,8 +180,10 @@ function roleDeps(server: EffectiveServer, opened: OpenedFiles, parts: FileToolD
   const guarded = new Set(
     config.servers.filter((one) => effectiveServer(config, one).access !== null).map(({ id }) => id),
   );
+  const own = artifactParts(server, opened, parts);
   return {
-    ...artifactParts(server, opened, parts),
+    ...own,
+    readCopies: new ReadCopies({ ...own, warn }),
     keptVersions: config.files.versions,
     urlTtlSeconds: presignTtlSeconds(config),
     handles: new Handles({

@@ -14,7 +14,7 @@ import type { PathName } from './path-names.ts';
 import type { RoleDeps } from './role-deps.ts';
 import type { NotedFile, TaskJournal } from './task-journal.ts';
 import type { RoleArgument } from './tool-roles.ts';
-import { isUntouched, type WorkCopy, workCopy } from './work-copy.ts';
+import { untouched, type WorkCopy, workCopy } from './work-copy.ts';
 
 const FOLDER = '(folder)';
 
@@ -39,6 +39,7 @@ const HOW = { ended: 'drop', cancelled: 'empty', unknown: 'abandon' } as const;
 /** A file that the tool reads. */
 export interface GivenFile {
   readonly handle: string;
+  readonly file: FileRecord;
   readonly copy: WorkCopy;
 }
 
@@ -65,6 +66,8 @@ export class CallFiles {
   /** What somebody else had begun to keep of this call's files, and the artifacts that have become of it. */
   readonly notedBefore: { readonly note: NotedFile; readonly file: FileRecord | undefined }[] = [];
   #journal: TaskJournal | undefined;
+  /** Whether copies to read wait for the next call: not those of a call that went on for long. */
+  #keepsCopies = true;
 
   constructor(deps: RoleDeps, call: RoleCall, owner: string = randomUUID()) {
     this.#deps = deps;
@@ -75,6 +78,7 @@ export class CallFiles {
 
   static restored(deps: RoleDeps, call: RoleCall, left: LeftFiles): CallFiles {
     const files = new CallFiles(deps, call, left.owner);
+    files.#keepsCopies = false;
     const { record, tool, timeoutMs, signal } = call;
     const editing = { serverId: record.serverId, sessionId: record.sessionId, tool, timeoutMs, signal };
     files.given.push(...left.given);
@@ -130,7 +134,7 @@ export class CallFiles {
         `The file has ${file.sizeBytes} bytes; the tool takes at most ${maxBytes}.`,
       );
     }
-    const { files, urlTtlSeconds } = this.#deps;
+    const { files, records, readCopies, urlTtlSeconds } = this.#deps;
     if (as === 'url') {
       const url = await files.url(file, { expiresInSeconds: urlTtlSeconds, as: 'inline' });
       if (url === undefined) throw new AdapterError('storage_unavailable');
@@ -138,14 +142,23 @@ export class CallFiles {
       this.names.push({ text: url, handle }, { id: file.fileId, rest: undefined, handle });
       return url;
     }
-    const place = await this.#begin(file.filename, file.mimeType, file.sizeBytes);
-    const copy = await workCopy(files, file, place, this.#call.signal).catch(async (error: unknown) => {
+    const { record, timeoutMs } = this.#call;
+    const copy =
+      (await readCopies.take(file, record.sessionId, leaseUntil(records.now(), timeoutMs))) ??
+      (await this.#copied(file));
+    this.given.push({ handle, file, copy });
+    this.names.push({ id: copy.place.fileId, rest: undefined, handle });
+    return written(copy.path, as);
+  }
+
+  async #copied(file: FileRecord): Promise<WorkCopy> {
+    const { filename, mimeType, sizeBytes } = file;
+    // Not an artifact, of which a session may have few.
+    const place = await this.#begin(filename, { kind: 'upload', mimeType, bytes: sizeBytes });
+    return workCopy(this.#deps.files, file, place, this.#call.signal).catch(async (error: unknown) => {
       await removed(this.#deps, place);
       throw error;
     });
-    this.given.push({ handle, copy });
-    this.names.push({ id: place.fileId, rest: undefined, handle });
-    return written(copy.path, as);
   }
 
   /** The path at which the tool changes a file. */
@@ -165,15 +178,18 @@ export class CallFiles {
   async want(argument: RoleArgument, name: string | undefined): Promise<string> {
     const isFolder = argument.role === 'out_dir';
     const filename = safeFilename(name, isFolder ? 'output' : `artifact-${argument.keys.at(-1) ?? ''}`);
-    const pending = await this.#begin(filename, 'application/octet-stream', 0);
+    const pending = await this.#begin(filename, {});
     this.wanted.push({ argument, pending });
     const { stage } = this.#deps.files;
     return written(await (isFolder ? stage.prepareFolder(pending) : stage.prepare(pending)), argument.as);
   }
 
   /** A pending file of this call. Fails with `artifact_limit` and the quotas' errors. */
-  async #begin(filename: string, mimeType: string, bytes: number): Promise<FileRecord> {
-    const pending = { ...this.pending(filename), mimeType };
+  async #begin(
+    filename: string,
+    { bytes = 0, ...more }: Partial<Pick<FileRecord, 'kind' | 'mimeType'>> & { readonly bytes?: number },
+  ): Promise<FileRecord> {
+    const pending = { ...this.pending(filename), ...more };
     await beginPending(this.#deps, [pending], null);
     try {
       if (bytes > 0) await this.#deps.quotas.reserve(pending, bytes, pending.leaseUntil);
@@ -218,8 +234,8 @@ export class CallFiles {
   /** Handles of files that the tool was given to read and has changed; everybody else has them as they were. */
   async changed(): Promise<string[]> {
     const { files } = this.#deps;
-    const untouched = await Promise.all(this.given.map(({ copy }) => isUntouched(files, copy)));
-    return this.given.filter((_, place) => untouched[place] === false).map(({ handle }) => handle);
+    const left = await Promise.all(this.given.map(({ copy }) => untouched(files, copy)));
+    return this.given.filter((_, place) => left[place]?.file === false).map(({ handle }) => handle);
   }
 
   /**
@@ -227,9 +243,13 @@ export class CallFiles {
    * @param kept files that are artifacts now
    */
   async end(kept: ReadonlySet<string>, tool: ToolEnd): Promise<void> {
-    const gone = [...this.given.map(({ copy }) => copy.place), ...this.wanted.map(({ pending }) => pending)];
+    const { readCopies } = this.#deps;
+    const gone = this.wanted.map(({ pending }) => pending).filter(({ fileId }) => !kept.has(fileId));
     await Promise.all([
-      ...gone.filter(({ fileId }) => !kept.has(fileId)).map((file) => removed(this.#deps, file)),
+      ...gone.map((file) => removed(this.#deps, file)),
+      ...this.given.map(({ file, copy }) =>
+        tool === 'ended' && this.#keepsCopies ? readCopies.keep(file, copy) : removed(this.#deps, copy.place),
+      ),
       ...this.edits.map((edit) => edit[HOW[tool]]()),
     ]);
   }

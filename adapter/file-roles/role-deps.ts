@@ -9,6 +9,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { ToolCall } from '../tools/tool-step.ts';
 import type { ToolSchemas } from '../tools/tool-schemas.ts';
 import type { Handles } from './handles.ts';
+import type { ReadCopies } from './read-copies.ts';
 
 /** What the calls of tools with roles work with; one for each server. */
 export interface RoleDeps {
@@ -22,6 +23,7 @@ export interface RoleDeps {
   readonly records: FileRecords;
   readonly files: FileStore;
   readonly quotas: Quotas;
+  readonly readCopies: ReadCopies;
   readonly locks: Locks;
   /** Who changes a file, over all replicas. */
   readonly edits: Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder' | 'now'>;

@@ -188,7 +188,7 @@ class Answering {
 
   /** What is about to be kept is kept or given up. Never fails. */
   async end(): Promise<void> {
-    this.#ended.abort();
+    this.#ended.abort(ENDED);
     await this.#running;
   }
 
@@ -204,5 +204,8 @@ class Answering {
     return this.#results.shown(this.#call, text, at, kept);
   }
 }
+
+/** One for all: a DOMException for each call would take longer than all else at its end. */
+const ENDED = new Error('the exchange has ended');
 
 const refused = (text: string): PreparedCall => ({ kind: 'result', result: errorResult(text) });

@@ -19,6 +19,7 @@ import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts'
 import { ToolSchemas } from '../tools/tool-schemas.ts';
 import { Handles } from './handles.ts';
 import type { RoleDeps } from './role-deps.ts';
+import { ReadCopies } from './read-copies.ts';
 import { RoleStep } from './role-step.ts';
 import { toolRoles } from './tool-roles.ts';
 
@@ -60,6 +61,14 @@ function replica(own: (store: Steps) => Partial<Steps> = () => ({})): RoleStep {
     });
   const records = with_(known);
   const artifacts = Artifacts.parse({});
+  const quotas = new Quotas({
+    records,
+    files: bytes,
+    limits: { maxTotal: null, maxSession: null, evictFirst: 'upload' },
+    times: { uploadTtlMs: null, artifactTtlMs: null },
+    clock: Date.now,
+  });
+  const warn = (message: string): void => expect.unreachable(message);
   const deps: RoleDeps = {
     serverId: 's1',
     artifacts,
@@ -78,20 +87,15 @@ function replica(own: (store: Steps) => Partial<Steps> = () => ({})): RoleStep {
     }),
     records,
     files: bytes,
-    quotas: new Quotas({
-      records,
-      files: bytes,
-      limits: { maxTotal: null, maxSession: null, evictFirst: 'upload' },
-      times: { uploadTtlMs: null, artifactTtlMs: null },
-      clock: Date.now,
-    }),
+    quotas,
+    readCopies: new ReadCopies({ records, files: bytes, warn }),
     locks: new ProcessLocks(),
     edits: with_(store),
     schemas: new ToolSchemas(),
     telemetry,
     downloadUrl: undefined,
     onListChanged: () => undefined,
-    warn: (message) => expect.unreachable(message),
+    warn,
     known: (error) => knownError(error, (one) => expect.unreachable(String(one))),
   };
   const roles = toolRoles([

@@ -1,5 +1,5 @@
-import type { FileStore } from '../files/store/file-store.ts';
 import { FileRefused } from '../files/keys/file-key.ts';
+import type { FileStore } from '../files/store/file-store.ts';
 import type { FileRecord } from '../state/file-records.ts';
 
 type Files = Pick<FileStore, 'copy' | 'stage'>;
@@ -9,8 +9,9 @@ export interface WorkCopy {
   readonly place: FileRecord;
   /** For the upstream. */
   readonly path: string;
-  /** Which bytes it was made of (see `FileVersion`). */
+  /** Which bytes it was made of (see `FileVersion`), and in what state its folder was. */
   readonly versionId: string;
+  readonly folderId: string;
 }
 
 /** Makes one. FileRefused: the file's bytes are not there, or are not those that its record names. */
@@ -21,17 +22,18 @@ export async function workCopy(
   signal: AbortSignal,
 ): Promise<WorkCopy> {
   await files.copy(file, place, { atomic: false, signal });
-  await using made = await files.stage.open(place);
-  return { place, path: files.stage.toolPathOf(made.path), versionId: made.version.id };
+  const { stage } = files;
+  const made = await stage.stateOf(place);
+  if (made === undefined) throw new FileRefused('missing', `the copy of ${file.kind} ${file.fileId} was removed`);
+  return { place, path: stage.toolPathOf(stage.pathOf(place)), versionId: made.file, folderId: made.folder };
 }
 
-/** Whether a tool has left a copy as it was. */
-export async function isUntouched(files: Files, { place, versionId }: WorkCopy): Promise<boolean> {
-  try {
-    await using opened = await files.stage.open(place);
-    return opened.version.id === versionId;
-  } catch (error) {
-    if (error instanceof FileRefused) return false;
-    throw error;
-  }
+/** What is left of a copy: `file`: as it was made; `folder`: the same, and nothing beside it has come or gone. */
+export async function untouched(
+  { stage }: Pick<Files, 'stage'>,
+  copy: WorkCopy,
+): Promise<{ readonly file: boolean; readonly folder: boolean }> {
+  const state = await stage.stateOf(copy.place);
+  const file = state?.file === copy.versionId;
+  return { file, folder: file && state.folder === copy.folderId };
 }

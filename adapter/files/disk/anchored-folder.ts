@@ -1,5 +1,5 @@
 import { closeSync, constants, type Dirent, fsync, readlinkSync, type Stats } from 'node:fs';
-import { mkdir, realpath, rmdir, stat, unlink } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type DiskCalls, patient } from './disk-calls.ts';
@@ -83,7 +83,7 @@ export class AnchoredFolder implements Disposable {
     const path = this.pathOf(name);
     let made = true;
     try {
-      await mkdir(this.#at(name), permissions);
+      await this.#calls.mkdir(this.#at(name), permissions);
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw diskFailure(error, path);
       made = false;
@@ -122,12 +122,12 @@ export class AnchoredFolder implements Disposable {
 
   /** Removes an entry that is no folder. */
   async unlink(name: string): Promise<void> {
-    await unlink(this.#at(name));
+    await this.#calls.unlink(this.#at(name));
   }
 
   /** Removes an empty folder. */
   async rmdir(name: string): Promise<void> {
-    await rmdir(this.#at(name));
+    await this.#calls.rmdir(this.#at(name));
   }
 
   /** Of an entry, of a link itself; undefined when there is none. */

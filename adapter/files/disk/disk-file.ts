@@ -1,4 +1,4 @@
-import { constants, fsync, read, type Stats } from 'node:fs';
+import { constants, fsync, type Stats } from 'node:fs';
 import { promisify } from 'node:util';
 import { CAREFULLY, isAt } from './anchored-folder.ts';
 import { type DiskCalls, patient } from './disk-calls.ts';
@@ -13,7 +13,11 @@ const CHUNK_BYTES = 64 * 1024;
 /** A file may be replaced by another whole one while it is opened; one of them is opened in the end. */
 const ATTEMPTS = 5;
 
-const descriptor = { read: promisify(read), sync: promisify(fsync) };
+const sync = promisify(fsync);
+
+/** See `FileVersion`. */
+export const versionId = ({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string =>
+  [dev, ino, size, mtimeMs, ctimeMs].join(' ');
 
 /** A regular file at a real path, open for reading. */
 export class DiskFile implements OpenedFile {
@@ -32,8 +36,7 @@ export class DiskFile implements OpenedFile {
     this.path = path;
     this.size = stats.size;
     this.modifiedAt = stats.mtimeMs;
-    const { dev, ino, size, mtimeMs, ctimeMs } = stats;
-    this.version = { id: [dev, ino, size, mtimeMs, ctimeMs].join(' '), changedAt: ctimeMs };
+    this.version = { id: versionId(stats), changedAt: stats.ctimeMs };
   }
 
   /**
@@ -72,15 +75,19 @@ export class DiskFile implements OpenedFile {
   async *read({
     start = 0,
     end = this.size - 1,
+    reused = false,
     signal,
   }: Parameters<OpenedFile['read']>[0] = {}): AsyncGenerator<Buffer> {
     const stop = Math.min(end + 1, this.size);
-    const most = stop - start <= SMALL_BYTES ? SMALL_BYTES : CHUNK_BYTES;
+    const most = reused || stop - start <= SMALL_BYTES ? SMALL_BYTES : CHUNK_BYTES;
+    let last: Buffer | undefined;
     for (let position = start; position < stop;) {
       signal?.throwIfAborted();
-      // A new one each time: whoever takes the chunk may keep it.
-      const buffer = Buffer.allocUnsafeSlow(Math.min(most, stop - position));
-      const { bytesRead } = await this.#step((fd) => descriptor.read(fd, buffer, 0, buffer.length, position));
+      // Otherwise a new one each time: whoever takes the chunk may keep it.
+      const buffer =
+        (reused && last?.subarray(0, stop - position)) || Buffer.allocUnsafeSlow(Math.min(most, stop - position));
+      last ??= buffer;
+      const bytesRead = await this.#step((fd) => this.#calls.read(fd, buffer, position));
       if (bytesRead === 0) throw new FileRefused('changed', `${this.path} has become shorter`);
       position += bytesRead;
       yield bytesRead === buffer.length ? buffer : buffer.subarray(0, bytesRead);
@@ -88,7 +95,7 @@ export class DiskFile implements OpenedFile {
   }
 
   async sync(): Promise<void> {
-    await this.#step((fd) => descriptor.sync(fd));
+    await this.#step((fd) => sync(fd));
   }
 
   async close(): Promise<void> {

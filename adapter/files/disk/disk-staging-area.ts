@@ -5,9 +5,9 @@ import type { Storage } from '../../../crds/config/adapter-file/storage.ts';
 import type { FileKind } from '../../state/file-records.ts';
 import { AnchoredFolder, rawName, syncFolders, utf8 } from './anchored-folder.ts';
 import { emptyFolder, removeEmpty, removeEntry } from './anchored-removal.ts';
-import { type DiskCalls, diskCalls } from './disk-calls.ts';
-import { DiskFile } from './disk-file.ts';
-import { onDisk } from './disk-failure.ts';
+import { type DiskCalls, diskCalls, fewCalls } from './disk-calls.ts';
+import { DiskFile, versionId } from './disk-file.ts';
+import { diskFailure, errorCode, onDisk } from './disk-failure.ts';
 import {
   type FolderOptions,
   type Item,
@@ -137,6 +137,17 @@ export class DiskStagingArea implements StagingArea {
       }
     }
     throw missing;
+  }
+
+  async stateOf(place: FileKey): Promise<{ readonly file: string; readonly folder: string } | undefined> {
+    const path = this.pathOf(place);
+    try {
+      const [file, folder] = await Promise.all([this.#calls.lstat(path), this.#calls.lstat(dirname(path))]);
+      return { file: versionId(file), folder: versionId(folder) };
+    } catch (error) {
+      if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
+      throw diskFailure(error, path);
+    }
   }
 
   async openOutput(path: string, sessionId: string, serverId?: string): Promise<OpenedFile> {
@@ -294,7 +305,7 @@ export class DiskStagingArea implements StagingArea {
 
   /** Works in a folder; does nothing when there is none. */
   async #in(path: string, work: (folder: AnchoredFolder) => Promise<void>): Promise<void> {
-    const folder = await openedFolder(path, this.#anchored);
+    const folder = await openedFolder(path, this.#anchored, fewCalls(this.#calls));
     if (folder === undefined) return;
     using opened = folder;
     await work(opened);

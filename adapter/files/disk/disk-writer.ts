@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { fsync, write } from 'node:fs';
+import { fsync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { AnchoredFolder, syncFolders } from './anchored-folder.ts';
 import { removeEntry } from './anchored-removal.ts';
-import { type DiskCalls, patient } from './disk-calls.ts';
+import type { DiskCalls } from './disk-calls.ts';
 import { onDisk } from './disk-failure.ts';
 import type { ItemFolder } from './disk-folders.ts';
 import type { FileWriter } from '../keys/file-key.ts';
@@ -17,7 +17,7 @@ export interface DiskWriterOptions {
   readonly calls: DiskCalls;
 }
 
-const descriptor = { sync: promisify(fsync), write: promisify(write) };
+const sync = promisify(fsync);
 
 /** Writes one file of an item's folder. The folder is open all the time, so the file cannot end up elsewhere. */
 export class DiskWriter implements FileWriter {
@@ -59,8 +59,7 @@ export class DiskWriter implements FileWriter {
   async write(chunk: Uint8Array): Promise<void> {
     await onDisk(this.#path, async () => {
       for (let offset = 0; offset < chunk.length;) {
-        const left = chunk.length - offset;
-        const { bytesWritten } = await descriptor.write(this.#fd, chunk, offset, left, this.#position);
+        const bytesWritten = await this.#options.calls.write(this.#fd, chunk.subarray(offset), this.#position);
         offset += bytesWritten;
         this.#position += bytesWritten;
       }
@@ -97,7 +96,7 @@ export class DiskWriter implements FileWriter {
   async #syncBytes(): Promise<void> {
     const { session, above } = this.#place;
     const syncs = await Promise.allSettled([
-      onDisk(this.#path, () => descriptor.sync(this.#fd)),
+      onDisk(this.#path, () => sync(this.#fd)),
       session.sync(),
       syncFolders(above, this.#options.anchored),
     ]);
@@ -107,9 +106,7 @@ export class DiskWriter implements FileWriter {
   async #close(): Promise<void> {
     const fd = this.#fd;
     this.#fd = -1;
-    // What is not on the disk yet may be written now.
-    const { calls, atomic } = this.#options;
-    if (fd !== -1) await (atomic && this.#state === 'writing' ? calls : patient).close(fd);
+    if (fd !== -1) await this.#options.calls.close(fd);
   }
 
   /** Quietly: what a tool has put there, or that somebody else was faster, is no failure of ours. */

@@ -25,6 +25,11 @@ export interface StagingArea {
   /** Fails with FileRefused when the file is not there or is not what it should be. */
   open(place: FileKey): Promise<OpenedFile>;
   /**
+   * In what state a file and its folder are, as the `id` of `FileVersion` says it; links are looked at, not followed. Undefined:
+   * one of them is not there.
+   */
+  stateOf(place: FileKey): Promise<{ readonly file: string; readonly folder: string } | undefined>;
+  /**
    * Opens what a tool says that it wrote: below this session's own folders or one of the configured roots
    * (`storage.artifact_locator_policy`). Fails with FileRefused for anything else, whatever it is.
    */

@@ -22,9 +22,10 @@ export interface OpenedFile extends AsyncDisposable {
   readonly version: FileVersion;
   /**
    * The bytes from `start` up to and including `end`; all by default. Can be read more than once. Never gives more than
-   * `size` bytes; fails with FileRefused `changed` when the file has become shorter.
+   * `size` bytes; fails with FileRefused `changed` when the file has become shorter. `reused`: all chunks share their
+   * memory, and each is over when the next is asked for.
    */
-  read(range?: { start?: number; end?: number; signal?: AbortSignal }): AsyncIterable<Buffer>;
+  read(range?: { start?: number; end?: number; reused?: boolean; signal?: AbortSignal }): AsyncIterable<Buffer>;
   /** Makes the bytes survive a crash of the machine, whoever wrote them. */
   sync(): Promise<void>;
   close(): Promise<void>;

@@ -6,7 +6,7 @@ import { MEDIA_TYPE_BYTES } from './media-type.ts';
 /** The SHA-256 of an open file, hexadecimal. */
 export async function hashOf(file: Pick<OpenedFile, 'read'>, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  for await (const part of file.read(signal === undefined ? {} : { signal })) hash.update(part);
+  for await (const part of file.read({ reused: true, ...(signal !== undefined && { signal }) })) hash.update(part);
   return hash.digest('hex');
 }
 

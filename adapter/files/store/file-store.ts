@@ -81,7 +81,7 @@ export class FileStore {
     const hash = this.#checks.knows(file, source) ? undefined : createHash('sha256');
     const writer = await this.stage.create(place, { atomic });
     try {
-      for await (const chunk of source.read({ signal })) {
+      for await (const chunk of source.read({ reused: true, signal })) {
         hash?.update(chunk);
         await writer.write(chunk);
       }

@@ -160,7 +160,8 @@ describe.each([
     const uri = await textFile(door, 'x\n');
     await Promise.all([door.tool('append_line', { path: uri, line: 'a' }), door.tool('read_lines', { path: uri })]);
     const ours = async () => (await lying(crew.root)).filter(({ path }) => path.includes(ending.sessionId));
-    await expect.poll(ours).toHaveLength(2);
+    // Both versions, and the copy that was read, which waits for the next call.
+    await expect.poll(ours).toHaveLength(3);
     expect((await ending.at(crew.at(2)).end()).status).toBe(200);
     await expect.poll(ours).toEqual([]);
   });
