@@ -233,7 +233,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       : await watchLock(core.tool_lock.path, {
           onChanged: () => {
             logger.warn('another tool lock is in force');
-            for (const { lockWatch } of mounts) lockWatch?.reset();
+            for (const { toolLock } of mounts) void toolLock?.recompare();
           },
           onProblem: (problem) =>
             logger.error({ problem }, 'the tool lock cannot be used: the one before stays in force'),
