@@ -401,7 +401,19 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     const open = await openPort(app, { host, port });
     listening = open.listening;
     if (options.admin !== undefined) {
-      const parts = { config, version, mounts, store, bus, opened, sessionFiles, limits, health, notReady };
+      const parts = {
+        config,
+        env: options.env,
+        version,
+        mounts,
+        store,
+        bus,
+        opened,
+        sessionFiles,
+        limits,
+        health,
+        notReady,
+      };
       const secretOf = (): string => hashSecret.value;
       admin = await openAdmin(options.admin, {
         ...parts,

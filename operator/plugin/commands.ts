@@ -1,13 +1,16 @@
 import type { Rule, Run } from './commands/command.ts';
 import {
+  CREATE_LOCK,
   EVICT,
   FORWARD,
   GET_ADAPTER,
   LIST_ADAPTERS,
   LIST_EVENTS,
+  LIST_LOCKS,
   LIST_PODS,
   LIST_SOURCES,
   PATCH_ADAPTER,
+  PATCH_LOCK,
   PATCH_SOURCE,
   READ_LOGS,
 } from './commands/rules.ts';
@@ -62,6 +65,50 @@ Exit code 1: something is not as it should be.
     ],
     rules: [GET_ADAPTER, ...ASKING],
     load: async () => (await import('./commands/tools.ts')).run,
+  },
+  'lock create': {
+    summary: 'a McpToolLock of all that the servers of a McpAdapter have now',
+    synopsis: 'NAME',
+    help: `A pod asks its servers for their tools, prompts, resource templates and instructions; the McpToolLock of the adapter's
+name gets their digests. A first lock replaces the pods once.
+
+  --server ID            of this server only; may be given several times
+  --dry-run=client       print the McpToolLock, for Git (-o yaml or json), and create nothing
+Exit code 1: something cannot be locked, or there is a lock already. 3: a server did not answer; nothing is created.`,
+    examples: [
+      'kubectl mcpadapter lock create search',
+      'kubectl mcpadapter lock create search --dry-run=client -o yaml > search-lock.yaml',
+    ],
+    rules: [LIST_LOCKS, CREATE_LOCK, ...ASKING],
+    load: async () => (await import('./commands/lock.ts')).create,
+  },
+  'lock diff': {
+    summary: 'what the servers of a McpAdapter have differently from its lock, field by field',
+    synopsis: 'NAME',
+    help: `In colours on a terminal, where NO_COLOR is not set. A lock holds digests: what was approved is not shown, what is there
+now is.
+
+  --server ID            of this server only; may be given several times
+Exit code 1: something differs. 3: a server did not answer, and nothing else differs.`,
+    examples: ['kubectl mcpadapter lock diff search', 'kubectl mcpadapter lock diff search --server web -o json'],
+    rules: [LIST_LOCKS, ...ASKING],
+    load: async () => (await import('./commands/lock.ts')).diff,
+  },
+  'lock approve': {
+    summary: 'takes what the servers of a McpAdapter have now into its lock: all of it, or some',
+    synopsis: 'NAME [TOOL...]',
+    help: `TOOL is what "lock diff" calls it, or SERVER/TOOL; prompts and resource templates likewise, and "instructions" for these.
+Without any, all that differs. Where the lock stands in Git, print it and commit it: Argo CD would take this back.
+
+  --server ID            of this server only; may be given several times
+  --dry-run=client       print the McpToolLock, for Git (-o yaml or json), and change nothing
+Exit code 1: something cannot be locked, or somebody else has changed the lock meanwhile.`,
+    examples: [
+      'kubectl mcpadapter lock approve search web/find',
+      'kubectl mcpadapter lock approve search --dry-run=client -o yaml > search-lock.yaml',
+    ],
+    rules: [LIST_LOCKS, PATCH_LOCK, ...ASKING],
+    load: async () => (await import('./commands/lock.ts')).approve,
   },
   logs: {
     summary: 'the logs of all pods of a McpAdapter as one, request by request',

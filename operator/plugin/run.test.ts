@@ -16,6 +16,7 @@ async function runOf(args: readonly string[], commands: Readonly<Record<string, 
     env: {},
     connect: () => Promise.reject(new UnreachableError('there is no cluster here')),
     signal: new AbortController().signal,
+    isTerminal: false,
   };
   const code = await runPlugin(args, context, commands);
   return { code, out: said.out.join('\n'), err: said.err.join('\n') };

@@ -44,6 +44,7 @@ export async function askAdapter(
   pod: KubernetesObject,
   method: 'GET' | 'POST',
   path: string,
+  body?: object,
 ): Promise<unknown> {
   const { name } = pod.metadata;
   const env = (variable: string): string => {
@@ -60,10 +61,19 @@ export async function askAdapter(
     throw new UnreachableError(`pod ${name} does not answer operators: its image or its spec.env has no admin port`);
   }
   const at = { namespace: cluster.namespace, pod: name, port };
-  const answer = await askPod(cluster, at, { method, path, headers: { authorization: `Bearer ${key}` } });
+  const answer = await askPod(cluster, at, {
+    method,
+    path,
+    headers: { authorization: `Bearer ${key}` },
+    ...(body !== undefined && { body }),
+  });
   const said = jsonOf(answer, name);
   if (answer.status < 300) return said;
   const detail = textAt(said, 'detail') ?? `HTTP ${answer.status}`;
+  // As what has no route for the path says.
+  if (answer.status === 404 && detail === 'Not Found') {
+    throw new UnreachableError(`pod ${name} runs a version that does not answer this`);
+  }
   if (answer.status === 400 || answer.status === 404) throw new ProblemError(detail);
   throw new UnreachableError(`pod ${name}: ${detail}`);
 }
