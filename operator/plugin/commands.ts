@@ -4,6 +4,7 @@ import {
   EVICT,
   FORWARD,
   GET_ADAPTER,
+  GET_SOURCE,
   LIST_ADAPTERS,
   LIST_EVENTS,
   LIST_LOCKS,
@@ -38,16 +39,21 @@ const ASKING: readonly Rule[] = [LIST_PODS, FORWARD];
 /** Every command; its help, its page in the docs, the completion and its Role follow from this. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
   status: {
-    summary: 'how the resources of a namespace are, or one McpAdapter with its pods and upstreams',
-    synopsis: '[NAME]',
+    summary: 'how the resources of a namespace are, or one of them with its pods',
+    synopsis: '[NAME|source/NAME]',
     help: `Without NAME: one row for each McpAdapter and ApiScrapeSource, from their statuses. With NAME: conditions, pods with
-version and configuration, each upstream with revision, breaker and tools, sessions and files, as the pods say.
+version and configuration, each upstream with revision, breaker and tools, sessions and files, as the pods say. With
+source/NAME: conditions, and what the pods of its group say of it: who scrapes it, last and next run, windows.
 Exit code 1: something is not as it should be.
 
   -A, --all-namespaces   of all namespaces (needs the rules as a ClusterRole)
   -o wide                with URLs and whole messages; upstreams pod by pod`,
-    examples: ['kubectl mcpadapter status', 'kubectl mcpadapter status search -n tools -o yaml'],
-    rules: [LIST_ADAPTERS, LIST_SOURCES, GET_ADAPTER, LIST_PODS, FORWARD],
+    examples: [
+      'kubectl mcpadapter status',
+      'kubectl mcpadapter status search -n tools -o yaml',
+      'kubectl mcpadapter status source/orders',
+    ],
+    rules: [LIST_ADAPTERS, LIST_SOURCES, GET_ADAPTER, GET_SOURCE, LIST_PODS, FORWARD],
     load: async () => (await import('./commands/status.ts')).run,
   },
   tools: {
@@ -210,6 +216,44 @@ have. Waits until as many pods serve as before, then takes the next.
     examples: ['kubectl mcpadapter files remove search 0b5d7c3e9a1f2468'],
     rules: ASKING,
     load: async () => (await import('./commands/files.ts')).remove,
+  },
+  explain: {
+    summary: 'scrapes a source once and shows every step; nothing is sent or remembered',
+    synopsis: 'NAME',
+    help: `A pod asks the API and shows the requests, the records, and what would be sent, without secrets. Exit code 1: it would
+not work.
+
+  --limit NUMBER         most records to show (default 5, at most 100)`,
+    examples: ['kubectl mcpadapter explain orders', 'kubectl mcpadapter explain orders --limit 1 -o json'],
+    rules: [GET_SOURCE, ...ASKING],
+    load: async () => (await import('./commands/sources.ts')).explain,
+  },
+  windows: {
+    summary: 'the windows of time of a source: open, committed, or set aside',
+    synopsis: 'NAME',
+    help: `The latest first.
+
+  --state STATE          only open, exporting, exported, committed or dead ones
+  --limit NUMBER         most to show (default 100)`,
+    examples: ['kubectl mcpadapter windows orders --state dead'],
+    rules: [GET_SOURCE, ...ASKING],
+    load: async () => (await import('./commands/sources.ts')).windows,
+  },
+  backfill: {
+    summary: 'has a source scraped for a time in the past',
+    synopsis: 'NAME START END',
+    help: 'Times in ISO 8601. Windows that are open already are not planned twice. For sources with a start and an end only.',
+    examples: ['kubectl mcpadapter backfill orders 2026-01-01T00:00:00Z 2026-01-02T00:00:00Z'],
+    rules: [GET_SOURCE, ...ASKING],
+    load: async () => (await import('./commands/sources.ts')).backfill,
+  },
+  retry: {
+    summary: 'opens windows again that were set aside after too many attempts',
+    synopsis: 'NAME',
+    help: '"windows NAME --state dead" shows them, with what went wrong.',
+    examples: ['kubectl mcpadapter retry orders'],
+    rules: [GET_SOURCE, ...ASKING],
+    load: async () => (await import('./commands/sources.ts')).retry,
   },
   report: {
     summary: 'a zip for a bug report, without secrets',

@@ -15,6 +15,7 @@ export const LIST_SOURCES = rule(GROUP, 'apiscrapesources', 'list');
 export const LIST_LOCKS = rule(GROUP, 'mcptoollocks', 'list');
 export const CREATE_LOCK = rule(GROUP, 'mcptoollocks', 'create');
 export const PATCH_LOCK = rule(GROUP, 'mcptoollocks', 'patch');
+export const GET_SOURCE = rule(GROUP, 'apiscrapesources', 'get');
 export const LIST_PODS = rule('', 'pods', 'list');
 export const PATCH_SOURCE = rule(GROUP, 'apiscrapesources', 'patch');
 export const LIST_EVENTS = rule('events.k8s.io', 'events', 'list');
