@@ -63,8 +63,14 @@ describe('kubectl mcpadapter for sources, as somebody who may do just what its p
       code: 1,
       stderr: expect.stringContaining('start must be before end'),
     });
-    const filled = async () => (await windows('--state', 'dead')).filter((one) => at(one, 'kind') === 'backfill');
-    await expect.poll(filled, { timeout: 60_000, interval: 500 }).toHaveLength(6);
+    const filled = (await windows()).filter((one) => at(one, 'kind') === 'backfill');
+    expect(
+      filled
+        .map((one) => at(one, 'end'))
+        .toSorted()
+        .at(-1),
+    ).toBe(range[1]);
+    expect(filled).toHaveLength(6);
 
     const retried = await withItsRole(person, 'retry', ['orders']);
     expect(retried).toMatchObject({

@@ -124,7 +124,8 @@ Exit code 1: something cannot be locked, or somebody else has changed the lock m
   --since TIME           30s, 10m, 2h, 1d
   --tail NUMBER          lines of each pod (default 1000)
   --request ID           of one request only (X-Request-Id of its answer)
-  -f, --follow           go on; lines then come as they are written`,
+  -f, --follow           go on until Ctrl-C, with pods that come later too; lines of one request that are written within half a
+                         second stand together`,
     examples: ['kubectl mcpadapter logs search --since 10m', 'kubectl mcpadapter logs search -f -o json'],
     rules: [LIST_PODS, READ_LOGS],
     load: async () => (await import('./commands/logs.ts')).run,
