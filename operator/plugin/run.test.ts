@@ -110,6 +110,12 @@ describe('completion', () => {
     [['status', '-o', 'y'], ['yaml']],
     [['status', '--p'], ['--print-role']],
     [['status', ''], []],
+    [
+      ['lock', ''],
+      ['approve', 'create', 'diff'],
+    ],
+    [['lock', 'approve', 'search', '--d'], ['--dry-run']],
+    [['lock', 'diff', 'search', '--d'], []],
   ])('of %j is %j, and no names of files', (typed, expected) => {
     expect(completions(typed, COMMANDS)).toEqual([...expected, ':4']);
   });
