@@ -64,12 +64,7 @@ describe('kubectl mcpadapter for sources, as somebody who may do just what its p
       stderr: expect.stringContaining('start must be before end'),
     });
     const filled = (await windows()).filter((one) => at(one, 'kind') === 'backfill');
-    expect(
-      filled
-        .map((one) => at(one, 'end'))
-        .toSorted()
-        .at(-1),
-    ).toBe(range[1]);
+    expect(filled.some((one) => at(one, 'end') === range[1])).toBe(true);
     expect(filled).toHaveLength(6);
 
     const retried = await withItsRole(person, 'retry', ['orders']);

@@ -9,6 +9,7 @@ export const visible = (text: string): string =>
   });
 
 /** The sequences that change nothing but colours. Source: ECMA-48, "SGR". */
+// oxlint-disable-next-line no-control-regex -- they begin with one
 const COLOURS = /(\u001B\[[0-9;]*m)/;
 
 /** Lines that somebody else wrote, with their colours. */

@@ -9,6 +9,14 @@ import { follow } from './follow.ts';
 const line = (request: string, msg: string, time: string): Buffer =>
   Buffer.from(`${JSON.stringify({ time: `2026-01-01T00:00:0${time}Z`, request_id: request, msg })}\n`);
 
+/** A log that cannot be read. */
+const failing = (error: Error): Readable =>
+  new Readable({
+    read() {
+      this.destroy(error);
+    },
+  });
+
 function following(logs: Record<string, Readable>, pods: () => string[]) {
   const stopping = new AbortController();
   const printed: string[] = [];
@@ -55,11 +63,7 @@ test('what pods write of one request stands together, and all of it is printed a
 test('a pod that comes later is followed from its first line, and one without a log is asked again', async () => {
   const names = ['a'];
   const logs: Record<string, Readable> = {};
-  logs['a'] = Readable.from(
-    (async function* () {
-      throw new ApiError(400, 'BadRequest', 'ContainerCreating');
-    })(),
-  );
+  logs['a'] = failing(new ApiError(400, 'BadRequest', 'ContainerCreating'));
   const at = following(logs, () => names);
   await expect.poll(() => at.asked).toHaveLength(1);
   names.push('b');
@@ -76,11 +80,7 @@ test('a pod that comes later is followed from its first line, and one without a 
 });
 
 test('a log that may not be read is an error', async () => {
-  const refused = Readable.from(
-    (async function* () {
-      throw new ApiError(403, 'Forbidden', 'cannot get pods/log');
-    })(),
-  );
+  const refused = failing(new ApiError(403, 'Forbidden', 'cannot get pods/log'));
   const at = following({ a: refused }, () => ['a']);
   await expect(at.done).rejects.toThrow('cannot get pods/log');
 });

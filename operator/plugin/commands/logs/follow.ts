@@ -38,7 +38,7 @@ export async function follow({ pods, log, print, signal, lookMs = LOOK_MS }: Fol
       if (signal.aborted) return;
       // A pod that starts has no log yet, and one that has gone has none any more.
       if (error instanceof ApiError && (error.code === 400 || error.code === 404)) known.delete(pod);
-      else failed.reject(error as Error);
+      else failed.reject(error);
     });
   };
   try {
