@@ -63,9 +63,10 @@ describe('kubectl mcpadapter for sources, as somebody who may do just what its p
       code: 1,
       stderr: expect.stringContaining('start must be before end'),
     });
+    // Those that are set aside beside each other become one.
     const filled = (await windows()).filter((one) => at(one, 'kind') === 'backfill');
+    expect(filled.some((one) => at(one, 'start') === range[0])).toBe(true);
     expect(filled.some((one) => at(one, 'end') === range[1])).toBe(true);
-    expect(filled).toHaveLength(6);
 
     const retried = await withItsRole(person, 'retry', ['orders']);
     expect(retried).toMatchObject({
