@@ -233,7 +233,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       : await watchLock(core.tool_lock.path, {
           onChanged: () => {
             logger.warn('another tool lock is in force');
-            for (const { lockWatch } of mounts) lockWatch?.reset();
+            for (const { toolLock } of mounts) void toolLock?.recompare();
           },
           onProblem: (problem) =>
             logger.error({ problem }, 'the tool lock cannot be used: the one before stays in force'),
@@ -401,7 +401,19 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     const open = await openPort(app, { host, port });
     listening = open.listening;
     if (options.admin !== undefined) {
-      const parts = { config, version, mounts, store, bus, opened, sessionFiles, limits, health, notReady };
+      const parts = {
+        config,
+        env: options.env,
+        version,
+        mounts,
+        store,
+        bus,
+        opened,
+        sessionFiles,
+        limits,
+        health,
+        notReady,
+      };
       const secretOf = (): string => hashSecret.value;
       admin = await openAdmin(options.admin, {
         ...parts,

@@ -116,6 +116,7 @@ const TELL_LISTS_MS = 500;
 function lockingOf(serverId: string, { lock, caches, logger, telemetry, bus }: MountDeps) {
   if (lock === undefined) return {};
   const lockWatch = new LockWatch({
+    allowsNew: () => lock.newTools === 'allow',
     onDrift: ({ drift, new: added, removed, more }) => {
       telemetry.lockDrift({ serverId });
       logger.warn(

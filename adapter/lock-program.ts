@@ -2,34 +2,26 @@ import { readFile, stat } from 'node:fs/promises';
 import { relative } from 'node:path';
 
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
-import { knownSecretsOut, redactionOf } from '../crds/config/adapter-file/redact-config.ts';
+import { redactionOf } from '../crds/config/adapter-file/redact-config.ts';
 import { type Loaded, loadAdapterFile } from '../crds/config/load/load.ts';
 import { ConfigError, formatProblems } from '../crds/config/load/problem.ts';
 import { API_VERSION } from '../crds/v1alpha1/api.ts';
-import type { Redact } from '../lib/redaction/redact.ts';
 import type { Environment } from '../lib/references/reference.ts';
-import { capped, withEscapes } from './catalog/visible-text.ts';
+import { withEscapes } from './catalog/visible-text.ts';
 import { sideBySide } from './connect/side-by-side.ts';
+import { fetchedServer } from './fetched-server.ts';
 import { type FetchedServer, type LockAnswer, lockCommand, type LockFile } from './lock/lock-command.ts';
+import { lockSecretsIn } from './lock-secrets-in.ts';
 import { LOCK_USAGE, type LockRequest, LockUsageError, readLockOptions } from './lock/lock-options.ts';
-import type { LockSecrets } from './lock/lock-secrets.ts';
 import { lockIn, lockTextAt } from './lock/tool-lock-file.ts';
 import { writeLockFile } from './lock/write-lock-file.ts';
 import { configPath } from './options.ts';
 import { passingMounts } from './passing-mounts.ts';
-import { serverListsOf } from './server-lists-of.ts';
 import { createLogger } from './telemetry/logs/logger.ts';
-import { whyNot } from './why-not.ts';
 
 /** For each server, whatever it does. */
 const TIMEOUT_MS = 10_000;
 const MOST_AT_A_TIME = 8;
-/** What a server says may be of any length. */
-const MAX_CHARS = 500;
-/** As in logs. */
-const MIN_HIDDEN = 4;
-/** A name may hold a shorter one by chance, and then its tool could not be locked. */
-const MIN_IN_NAMES = 8;
 
 export interface LockSurroundings {
   readonly env: Environment;
@@ -80,7 +72,7 @@ async function answered(options: LockRequest, { env, version, isTerminal }: Lock
   const isAsked = (id: string): boolean => options.servers.length === 0 || options.servers.includes(id);
   const asked = { ...config, servers: config.servers.filter(({ id }) => isAsked(id)) };
   const servers = await fetched({ ...loaded, config: asked }, { env, version });
-  const secrets = secretsIn(config, env);
+  const secrets = lockSecretsIn(config, env);
   const common = {
     servers,
     secrets,
@@ -158,23 +150,12 @@ async function fetched(
   const logger = createLogger('error', redaction, process.stderr);
   const mounts = passingMounts(config, { redaction, logger, env, version });
   return await sideBySide(mounts, MOST_AT_A_TIME, async (mount): Promise<FetchedServer> => {
-    const server = mount.serverId;
     try {
-      return { server, lists: await serverListsOf(mount, TIMEOUT_MS) };
-    } catch (error) {
-      return { server, failure: shown(await whyNot(mount, error, 'not all of it can be listed'), redaction.text) };
+      return await fetchedServer(mount, TIMEOUT_MS, redaction.text);
     } finally {
       await mount.upstream.close();
     }
   });
-}
-
-/** On one line, without secrets. They go first: of what is cut, half a secret must not be left. */
-const shown = (text: string, redact: Redact): string => capped(withEscapes(redact(text)), MAX_CHARS);
-
-function secretsIn(config: AdapterConfig, env: Environment): LockSecrets {
-  const without = knownSecretsOut(config, env, MIN_IN_NAMES);
-  return { hide: knownSecretsOut(config, env, MIN_HIDDEN), areIn: (name) => without(name) !== name };
 }
 
 function manifestOf(adapter: LockRequest['adapter']) {

@@ -2,16 +2,20 @@ import { type AdminPort, openAdminPort } from '../lib/http/admin-port.ts';
 import type { AdminSettings } from '../lib/http/admin-settings.ts';
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
 import { effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
+import type { Environment } from '../lib/references/reference.ts';
 import type { Redact } from '../lib/redaction/redact.ts';
 import type { Access } from './access/access.ts';
 import { AccessRules } from './access/access-rules.ts';
 import { AdminFiles } from './admin/admin-files.ts';
 import { type AskedEyes, adminRoutes } from './admin/admin-routes.ts';
+import { AdminLock } from './admin/admin-lock.ts';
 import { AdminSessions } from './admin/admin-sessions.ts';
 import type { LimitsHit } from './admin/limits-hit.ts';
 import { ToolLists } from './admin/tool-lists.ts';
 import type { HealthReport } from './health-report.ts';
+import { fetchedServer } from './fetched-server.ts';
 import { ANYBODY, type Identity } from './identity/identity.ts';
+import { lockSecretsIn } from './lock-secrets-in.ts';
 import type { ToolLock } from './lock/tool-lock.ts';
 import { mayEndUpstream } from './mount/client-upstream.ts';
 import type { Mount } from './mount/mount.ts';
@@ -25,6 +29,8 @@ import { toolListOf } from './tool-list-of.ts';
 
 export interface AdminDeps {
   readonly config: AdapterConfig;
+  /** What its references were taken from: the secrets in them are hidden. */
+  readonly env: Environment;
   readonly version: string;
   readonly mounts: readonly Mount[];
   readonly store: StateStore;
@@ -48,7 +54,7 @@ const END_SESSION_MS = 2_000;
 
 /** Opens the port for who operates the adapter. */
 export function openAdmin(settings: AdminSettings, deps: AdminDeps): Promise<AdminPort> {
-  const { config, version, mounts, store, bus, opened, sessionFiles, limits, health, notReady } = deps;
+  const { config, env, version, mounts, store, bus, opened, sessionFiles, limits, health, notReady } = deps;
   const { secret, telemetry, logger, redact } = deps;
   const onError = (error: unknown): void => logger.warn({ err: error }, 'an upstream session could not be ended');
   const routes = adminRoutes({
@@ -72,6 +78,12 @@ export function openAdmin(settings: AdminSettings, deps: AdminDeps): Promise<Adm
       onError,
     }),
     files: new AdminFiles({ records: store.files, bytes: opened?.files, secret }),
+    toolLock: new AdminLock<Mount>({
+      mounts,
+      fetch: (mount, timeoutMs) => fetchedServer(mount, timeoutMs, redact),
+      secrets: lockSecretsIn(config, env),
+      version,
+    }),
     accessOf: accessOf(config),
     lockOf: (serverId) => deps.lock?.rules(serverId),
     redact,

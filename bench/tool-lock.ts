@@ -100,7 +100,10 @@ const source = {
   request: () => ({ inventory: { saw: () => undefined } }),
 } as unknown as ToolSource;
 const toolLock = new ToolLock(LockDocument.parse({ servers: { up: makeLock(lists(few)).lock } }));
-const serverLock = new ServerToolLock(toolLock, 'up', { caches, watch: new LockWatch({ onDrift: () => undefined }) });
+const serverLock = new ServerToolLock(toolLock, 'up', {
+  caches,
+  watch: new LockWatch({ onDrift: () => undefined, allowsNew: () => false }),
+});
 const [plain, locked] = [undefined, serverLock].map(
   (own) =>
     new VisibleCatalog({

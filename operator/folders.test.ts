@@ -14,7 +14,7 @@ const ORDER = [
   ...'group build status'.split(' ').map((room) => `scrape-group/${room}`),
   'scrape-group',
   'local',
-  ...'cluster output commands/status commands/logs commands/call commands/report commands'
+  ...'cluster output commands/status commands/lock commands/logs commands/call commands/report commands'
     .split(' ')
     .map((room) => `plugin/${room}`),
   'plugin',

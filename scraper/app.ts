@@ -1,12 +1,16 @@
+import type { ScraperConfig } from '../crds/config/scraper-file/scraper.ts';
 import { withPlaceholders } from '../lib/redaction/hidden-places.ts';
 import type { Redact } from '../lib/redaction/redact.ts';
 import type { Environment } from '../lib/references/reference.ts';
 import { watchReferences } from '../lib/references/watch-references.ts';
 import { ConfigFile, type LoadedConfig } from './config-file.ts';
+import { explainSource } from './explain-source.ts';
 import { createScraper } from './create-scraper.ts';
 import { healthObject, sourceHealth, type HealthObject } from './http/health.ts';
 import { adminRoutes } from './http/admin-routes.ts';
 import { bearerToken } from '../lib/http/bearer-token.ts';
+import { type AdminPort, openAdminPort } from '../lib/http/admin-port.ts';
+import type { AdminSettings } from '../lib/http/admin-settings.ts';
 import { HttpServer } from '../lib/http/http-server.ts';
 import { adminToken } from './http/admin-token.ts';
 import { healthRoutes } from './http/health-routes.ts';
@@ -25,6 +29,8 @@ export interface AppOptions {
   readonly shard?: string | undefined;
   /** Whether sources that something is wrong with are left out of the file. */
   readonly keepGoing?: boolean;
+  /** Where it answers who operates it, beside the admin API of the configuration; undefined: nowhere. */
+  readonly admin?: AdminSettings | undefined;
 }
 
 export interface App {
@@ -82,36 +88,47 @@ export async function createApp(options: AppOptions): Promise<App> {
       sources: scraper.sources().map((source) => sourceHealth(source, told)),
     });
   const token = adminToken(loaded.config.scraper, env);
+  const current = (): ScraperConfig => ({ scraper: loaded.config.scraper, sources: file.current.config.sources });
+  const routes = adminRoutes({
+    config: current,
+    scraper,
+    isDraining: () => draining,
+    now: () => new Date(),
+    async explain(name, limit, signal) {
+      const explained = await explainSource({ config: current(), name, limit, env, version }, signal);
+      return { ...explained, text: told(explained.text) };
+    },
+  });
   const server = new HttpServer({
     open: healthRoutes({ health, notReady: () => (draining ? 'draining' : scraper.ready()) }),
     admin:
       token === undefined
         ? undefined
         : {
-            routes: adminRoutes({
-              config: () => ({ scraper: loaded.config.scraper, sources: file.current.config.sources }),
-              scraper,
-              isDraining: () => draining,
-              now: () => new Date(),
-            }),
+            routes,
             hasToken: bearerToken(token),
             names: 'source',
           },
     logger,
   });
+  let admin: AdminPort | undefined;
 
   opening.move();
   return {
     health,
     secrets: withToken(token, () => scraper.secrets()),
     told: (text) => told(text),
-    start: () => scraper.start(),
+    async start() {
+      if (options.admin !== undefined) admin = await openAdminPort(options.admin, routes, { logger });
+      await scraper.start();
+    },
     listen: (host, port) => server.listen(host, port),
     async stop() {
       draining = true;
       await file.stop();
       await scraper.stop();
       await server.close();
+      await admin?.close();
       await references?.stop();
     },
   };

@@ -62,27 +62,18 @@ async function validate({ config, warnings }: LoadedConfig, path: string): Promi
 }
 
 async function explained(loaded: LoadedConfig, options: NonNullable<Options['explain']>): Promise<number> {
-  const { explain } = await import('./explain/explain.ts');
+  const { explainSource } = await import('./explain-source.ts');
   const { UnknownSource } = await import('./explain/known-source.ts');
-  const { connectRulesFrom } = await import('../lib/net/guarded-connect.ts');
-  const { proxiesFrom, UndiciClient } = await import('./requests/undici-client.ts');
-  const http = new UndiciClient({
-    proxies: proxiesFrom(process.env),
-    userAgent: `otel-api-scraper/${version}`,
-    rules: connectRulesFrom(process.env),
-  });
   const { source: name, limit } = options;
   try {
-    const asked = { config: loaded.config, name, limit, http, now: () => new Date() };
-    const { text, isFine } = await explain(asked, new AbortController().signal);
+    const asked = { config: loaded.config, name, limit, env: process.env, version };
+    const { text, isFine } = await explainSource(asked, new AbortController().signal);
     process.stdout.write(text);
     return isFine ? 0 : 1;
   } catch (error) {
     if (!(error instanceof UnknownSource)) throw error;
     process.stderr.write(`otel-api-scraper: ${error.message}\n`);
     return 1;
-  } finally {
-    await http.close();
   }
 }
 
@@ -103,8 +94,16 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
   const { createLogger } = await import('./logger.ts');
   const { scraperSecrets } = await import('../crds/config/scraper-file/redact.ts');
   const { withPlaceholders } = await import('../lib/redaction/hidden-places.ts');
+  const { adminSettings } = await import('../lib/http/admin-settings.ts');
   const { releaseMemory } = await import('../lib/memory/release-memory.ts');
   const { logLevel, servicePort, enableAdminApi } = loaded.config.scraper;
+  let admin;
+  try {
+    admin = adminSettings('SCRAPER', process.env);
+  } catch (error) {
+    process.stderr.write(`otel-api-scraper: ${(error as Error).message}\n`);
+    return 2;
+  }
   const configured = scraperSecrets(loaded.config);
   let secrets = (): readonly string[] => configured;
   let told = withPlaceholders(loaded.places);
@@ -126,6 +125,7 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
     references: options.references,
     shard: options.shard,
     keepGoing: options.keepGoing,
+    admin,
   });
   secrets = () => scraper.secrets();
   ({ told } = scraper);

@@ -40,6 +40,9 @@ Options:
 
 Environment:
   SCRAPER_CONFIG     configuration file
+  SCRAPER_ADMIN_PORT, SCRAPER_ADMIN_KEY
+                     both: the admin API answers at this port of 127.0.0.1 too, to who sends the key (16 characters or
+                     more) as Authorization: Bearer. The operator sets them for kubectl mcpadapter
   Every \${NAME} and \${NAME:-default} in the file is taken from the environment.
 
 The file is read again when it changes. One that cannot be used changes nothing and is reported in the log and /healthz.

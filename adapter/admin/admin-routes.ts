@@ -7,6 +7,7 @@ import type { LockRules } from '../lock/locked-list.ts';
 import type { Mount } from '../mount/mount.ts';
 import { StoreUnavailable } from '../state/state-store.ts';
 import type { AdminFiles } from './admin-files.ts';
+import { type AdminLock, MAX_LOCK_BYTES } from './admin-lock.ts';
 import type { AdminSessions } from './admin-sessions.ts';
 import { podStatus, type PodStatusDeps } from './pod-status.ts';
 import type { ToolLists } from './tool-lists.ts';
@@ -23,6 +24,7 @@ export interface AdminRoutesDeps extends Omit<PodStatusDeps, 'lists'> {
   readonly lists: ToolLists<Mount>;
   readonly sessions: AdminSessions;
   readonly files: AdminFiles;
+  readonly toolLock: AdminLock<Mount>;
   /** What such a caller may do at a server; undefined: everything. */
   readonly accessOf: (serverId: string, eyes: AskedEyes) => Access | undefined;
   /** What the tool lock says of a server; undefined without a lock. */
@@ -66,6 +68,12 @@ export function adminRoutes(deps: AdminRoutesDeps): Route[] {
         tools: toolReport(result, { catalog: visibleCatalog.catalog, hidesUnseen, access, lock: deps.lockOf(name) }),
       };
     }),
+    {
+      method: 'POST',
+      path: '/v1/lock',
+      maxBodyBytes: MAX_LOCK_BYTES,
+      answer: async (call) => ok(await deps.toolLock.answer(call)),
+    },
     get('/v1/sessions', ({ query }) => sessions.page(query)),
     post('/v1/sessions/{name}/end', ({ name }) => sessions.end(name), 'session'),
     get('/v1/files', ({ query }) => files.page(query)),

@@ -9,10 +9,10 @@ const drifted = (...names: string[]): ComparedList => ({
 });
 const NOTHING: ComparedList = { entries: [{ name: 'a', state: 'same', fields: [] }], removed: [] };
 
-function watching() {
+function watching({ allowsNew = false } = {}) {
   const told: LockReport[] = [];
   let now = 0;
-  const watch = new LockWatch({ onDrift: (report) => told.push(report), now: () => now });
+  const watch = new LockWatch({ onDrift: (report) => told.push(report), allowsNew: () => allowsNew, now: () => now });
   return { watch, told, later: (ms: number) => (now += ms) };
 }
 
@@ -45,6 +45,21 @@ test('a difference that goes and comes again is told again', () => {
   later(60_000);
   watch.compared('tools', drifted('a'));
   expect(told).toHaveLength(2);
+});
+
+test('what is new is no difference where clients may have it', () => {
+  const { watch, told, later } = watching({ allowsNew: true });
+  const added: ComparedList = { entries: [{ name: 'b', state: 'new', fields: [] }], removed: [] };
+  watch.compared('tools', added);
+  expect([told, watch.report.new]).toEqual([[], [{ kind: 'tools', name: 'b' }]]);
+  watch.compared('prompts', drifted('a'));
+  expect(told).toHaveLength(1);
+  later(60_000);
+  watch.compared('tools', { ...added, entries: [...added.entries, { name: 'c', state: 'new', fields: [] }] });
+  expect(told).toHaveLength(1);
+  const strict = watching();
+  strict.watch.compared('tools', added);
+  expect(strict.told).toHaveLength(1);
 });
 
 test('names are bounded in number and length, and fit for a log', () => {

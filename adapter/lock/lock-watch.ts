@@ -35,12 +35,15 @@ export interface LockReport {
 export interface LockWatchOptions {
   /** A difference that was not there before: how many definitions differ in what way. */
   readonly onDrift: (report: LockReport) => void;
+  /** Whether clients may have what the lock does not name: then it is no difference. */
+  readonly allowsNew: () => boolean;
   readonly now?: () => number;
 }
 
 /** What of one server differs from the lock, as it was compared last; told once for each difference. */
 export class LockWatch {
   readonly #onDrift: LockWatchOptions['onDrift'];
+  readonly #allowsNew: () => boolean;
   readonly #now: () => number;
   readonly #lists = new Map<LockKind, ComparedList>();
   #instructions: ComparedInstructions | undefined;
@@ -51,8 +54,9 @@ export class LockWatch {
   #isUntold = false;
   #report: LockReport | undefined;
 
-  constructor({ onDrift, now = Date.now }: LockWatchOptions) {
+  constructor({ onDrift, allowsNew, now = Date.now }: LockWatchOptions) {
     this.#onDrift = onDrift;
+    this.#allowsNew = allowsNew;
     this.#now = now;
   }
 
@@ -90,8 +94,9 @@ export class LockWatch {
 
   #tell(): void {
     const { drift, new: added, removed, more } = this.report;
-    const text = JSON.stringify([drift, added, removed, more]);
-    const differs = drift.length + added.length + removed.length > 0;
+    const news = this.#allowsNew() ? [] : [added, more.new];
+    const text = JSON.stringify([drift, removed, more.drift, more.removed, news]);
+    const differs = drift.length + removed.length + (this.#allowsNew() ? 0 : added.length) > 0;
     const now = this.#now();
     this.#isUntold = differs && text !== this.#told && now < this.#toldAt + TELL_EVERY_MS;
     if (this.#isUntold || text === this.#told) return;

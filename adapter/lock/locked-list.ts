@@ -21,7 +21,9 @@ export type LockRefusal = { readonly drifted: readonly string[] } | 'unknown';
 export class LockedList {
   /** Stands for the lock that it was compared with. */
   readonly key: string;
-  /** JSON text, the upstream's where nothing is hidden. */
+  /** JSON text, the upstream's. */
+  readonly whole: string;
+  /** JSON text, the same where nothing is hidden. */
   readonly list: string;
   readonly compared: ComparedList;
   readonly #rules: LockRules;
@@ -34,6 +36,7 @@ export class LockedList {
     const { entries } = compared;
     const isAudit = rules.mode === 'audit';
     this.key = rules.key;
+    this.whole = list;
     this.compared = compared;
     this.#rules = rules;
     this.#refusals = new Map(entries.map((entry) => [entry.name, isAudit ? undefined : refusalOf(entry, rules)]));

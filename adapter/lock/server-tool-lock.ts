@@ -4,6 +4,7 @@ import type { LockKind } from '../../crds/config/lock-file/lock-document.ts';
 import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 import type { Cache, Caches } from '../caches.ts';
 import { compareInstructions } from './compare.ts';
+import { LastLists } from './last-lists.ts';
 import type { LockWatch } from './lock-watch.ts';
 import { type LockedList, lockedList } from './locked-list.ts';
 import type { ToolLock } from './tool-lock.ts';
@@ -11,23 +12,29 @@ import type { ToolLock } from './tool-lock.ts';
 /** About what a definition takes up beside its text. */
 const OVERHEAD = 200;
 
+type Watch = Pick<LockWatch, 'compared' | 'greeted' | 'reset'>;
+
 /** The lock in force, for what one server says: each list is compared once, however often it comes. */
 export class ServerToolLock {
   readonly #lock: Pick<ToolLock, 'revision' | 'mode' | 'rules'>;
   readonly #serverId: string;
-  readonly #watch: Pick<LockWatch, 'compared' | 'greeted'>;
+  readonly #watch: Watch;
   readonly #lists: Cache<LockedList>;
+  readonly #last = new LastLists();
 
   constructor(
     lock: Pick<ToolLock, 'revision' | 'mode' | 'rules'>,
     serverId: string,
-    parts: { readonly caches: Caches; readonly watch: Pick<LockWatch, 'compared' | 'greeted'> },
+    parts: { readonly caches: Caches; readonly watch: Watch },
   ) {
     this.#lock = lock;
     this.#serverId = serverId;
     this.#watch = parts.watch;
     this.#lists = parts.caches.region(
-      ({ list, compared }) => list.length + (compared.entries.length + compared.removed.length) * OVERHEAD,
+      ({ list, whole, compared }) =>
+        list.length +
+        (list === whole ? 0 : whole.length) +
+        (compared.entries.length + compared.removed.length) * OVERHEAD,
     );
   }
 
@@ -58,7 +65,8 @@ export class ServerToolLock {
   }
 
   /** A whole list that was compared before has come again. */
-  saw(kind: LockKind, { key, compared }: LockedList): void {
+  saw(kind: LockKind, { key, whole, compared }: LockedList): void {
+    this.#last.keep(kind, whole);
     if (key === this.#lock.rules(this.#serverId).key) this.#watch.compared(kind, compared);
   }
 
@@ -66,8 +74,21 @@ export class ServerToolLock {
   allowsInstructions(instructions: string | undefined): boolean {
     const { server, newTools } = this.#lock.rules(this.#serverId);
     const compared = compareInstructions(instructions, server);
+    this.#last.greeted(instructions);
     this.#watch.greeted(compared);
     const isAllowed = compared === 'same' || compared === 'removed' || (compared === 'new' && newTools === 'allow');
     return isAllowed || !this.enforces;
+  }
+
+  /**
+   * Another lock is in force: what the server said last is compared with it, so that an approval counts before somebody
+   * lists again. Never rejects.
+   */
+  async recompare(): Promise<void> {
+    this.#watch.reset();
+    const { lists, greeting } = this.#last;
+    if (greeting !== undefined) this.allowsInstructions(greeting.instructions);
+    // oxlint-disable-next-line no-await-in-loop -- other work goes between them
+    for (const [kind, list] of lists) await this.list(kind, list);
   }
 }

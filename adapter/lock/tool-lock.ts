@@ -20,6 +20,10 @@ export class ToolLock {
     return this.#document.mode;
   }
 
+  get newTools(): LockDocument['newTools'] {
+    return this.#document.newTools;
+  }
+
   /** Why the lock that was written last is not in force; null where it is. */
   get problem(): string | null {
     return this.#problem;

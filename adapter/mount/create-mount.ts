@@ -175,6 +175,7 @@ export function createMount(options: MountOptions): Mount {
     spilling: additions?.spilling,
     fileRules: additions?.fileRules,
     lockWatch: options.lockWatch,
+    toolLock: options.lock,
     onListsChanged: options.onListsChanged,
     timeoutOf: toolTimeouts(server),
     hasAccessRules: server.access !== null,

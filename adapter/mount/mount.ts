@@ -4,6 +4,7 @@ import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import type { HeaderForwarding } from '../exchange/headers.ts';
 import type { Refusal } from '../exchange/scanning/refusal.ts';
 import type { LockWatch } from '../lock/lock-watch.ts';
+import type { ServerToolLock } from '../lock/server-tool-lock.ts';
 import type { CircuitBreaker } from '../upstream/circuit-breaker.ts';
 import type { RevisionProbe } from '../upstream/revision-probe.ts';
 import type { ListCache } from '../upstream/list-cache.ts';
@@ -57,7 +58,9 @@ export interface Mount {
   /** What does not fit between the entries of `adapters` and the server; undefined where there are none. */
   readonly fileRules: Pick<FileRulesWatch, 'unmatched' | 'filesNotTaken'> | undefined;
   /** How the server differs from the lock; undefined where there is none. */
-  readonly lockWatch: Pick<LockWatch, 'report' | 'reset'> | undefined;
+  readonly lockWatch: Pick<LockWatch, 'report'> | undefined;
+  /** What holds the server to the lock; undefined where there is none. */
+  readonly toolLock: Pick<ServerToolLock, 'recompare'> | undefined;
   /** The upstream has told a client that its lists have changed; undefined where that concerns nobody else. */
   readonly onListsChanged: (() => void) | undefined;
   readonly timeoutOf: (tool: string | undefined) => number | null;

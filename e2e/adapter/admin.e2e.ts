@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { type RunningAdapter, startAdapter } from '../support/adapter-process.ts';
 import { freePort } from '../support/ports.ts';
 import { startRedis } from '../support/redis.ts';
@@ -7,6 +8,7 @@ import { accessTo, mounted } from './kit/deployment.ts';
 import { openSession } from './kit/session.ts';
 
 const KEY = 'b0e3b7f4-8f5e-4a7e-9a43-0d7e6f3e2a11';
+const SECRET = 'canary-header-9d2c41f0';
 const TOKEN = 'canary-token-5f1d0c7a9b';
 
 async function start(config: Record<string, unknown> = {}, more: NodeJS.ProcessEnv = {}) {
@@ -15,16 +17,19 @@ async function start(config: Record<string, unknown> = {}, more: NodeJS.ProcessE
   const port = await freePort();
   const env = { MCP_ADAPTER_ADMIN_PORT: String(port), MCP_ADAPTER_ADMIN_KEY: KEY, MCP_ADAPTER_NAME: 'pair', ...more };
   const server = mounted('up', upstream.url, { disabled_tools: ['slow'] });
+  Object.assign(server['upstream'] as object, { static_headers: { 'x-api-key': SECRET } });
   const adapter = opened.use(await startAdapter({ config: { servers: [server], ...config }, env }));
   const running = opened.move();
   const ask = async (
     path: string,
     method = 'GET',
     headers: Record<string, string> = { authorization: `Bearer ${KEY}` },
+    body: string | null = null,
   ) => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
       method,
       headers,
+      body,
       signal: AbortSignal.timeout(20_000),
     });
     return { status: answer.status, said: (await answer.json()) as Record<string, unknown> };
@@ -79,5 +84,46 @@ describe('the port for who operates the adapter', () => {
     expect(await other.ask(`/v1/sessions/${session?.session}/end`, 'POST')).toMatchObject({ status: 404 });
     expect(await other.ask(`/v1/sessions/${opened.sessionId}/end`, 'POST')).toMatchObject({ status: 400 });
     expect(callsOf(other.adapter)).toHaveLength(3);
+  });
+
+  test('makes, compares and approves a lock, and names no secret that the server repeats', async () => {
+    await using at = await start();
+    const { tools } = at.upstream;
+    const manifest = (spec: object = {}) => ({
+      apiVersion: 'mcpadapter.io/v1alpha1',
+      kind: 'McpToolLock',
+      metadata: { name: 'pair' },
+      spec: { adapterRef: { name: 'pair' }, ...spec },
+    });
+    const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+    const lock = async (body: object) => (await at.ask('/v1/lock', 'POST', headers, JSON.stringify(body))).said;
+    const made = await lock({ action: 'create', lock: manifest() });
+    expect(made).toMatchObject({ exitCode: 0, notes: [] });
+    const approved = parse(String(made['text'])) as { spec: { servers: { up: { tools: object } } } };
+    expect(Object.keys(approved.spec.servers.up.tools)).toHaveLength(tools.size);
+    expect(await lock({ action: 'diff', lock: approved })).toMatchObject({ exitCode: 0, text: '' });
+
+    const [[name = '', tool] = []] = tools;
+    tools.set(name, { ...tool!, definition: { ...tool?.definition, description: `canary ${SECRET}` } });
+    const differs = await lock({ action: 'diff', lock: approved, coloured: true });
+    expect(differs).toMatchObject({ exitCode: 1, text: expect.stringContaining('canary <redacted>') });
+    expect(differs['text']).toContain('\u001B[32m');
+    expect(await lock({ action: 'diff', lock: approved, output: 'json' })).toMatchObject({
+      text: expect.stringContaining('"description"'),
+    });
+    // A lock of many tools is longer than what is asked for otherwise.
+    const names = ['nobody'.repeat(20_000)];
+    expect(await lock({ action: 'approve', lock: approved, names })).toMatchObject({ exitCode: 2 });
+    const done = await lock({ action: 'approve', lock: approved, names: [name] });
+    expect(done).toMatchObject({ exitCode: 0, approved: [expect.stringContaining(name)] });
+    expect(await lock({ action: 'diff', lock: parse(String(done['text'])) })).toMatchObject({ exitCode: 0, text: '' });
+
+    const refused = (body: string, more: object = {}) =>
+      at.ask('/v1/lock', 'POST', { ...headers, ...more }, body).then(({ status }) => status);
+    expect(await refused(JSON.stringify({ action: 'create', lock: manifest(), servers: ['nobody'] }))).toBe(404);
+    expect(await refused(JSON.stringify({ action: 'drop', lock: manifest() }))).toBe(400);
+    expect(await refused(JSON.stringify({ action: 'diff' }))).toBe(400);
+    expect(await refused(' '.repeat((2 << 20) + 1))).toBe(413);
+    expect(await refused('{}', { authorization: 'Bearer 0' })).toBe(401);
   });
 });

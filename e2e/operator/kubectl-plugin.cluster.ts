@@ -3,51 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { parse } from 'yaml';
-import { COMMANDS } from '../../operator/plugin/commands.ts';
 import type { Rule } from '../../operator/plugin/commands/command.ts';
-import type { Cluster } from '../cluster/cluster.ts';
 import { at, execute } from '../cluster/kubectl.ts';
 import { test } from '../cluster/test.ts';
-import { type Account, newAccount, plugin, type PluginRun, withoutEach } from './kit/plugin.ts';
-
-const EXAMPLES = join(import.meta.dirname, '../../examples');
-const READY_MS = 180_000;
-
-async function demoIn(cluster: Cluster, namespace: string): Promise<{ readonly url: string; readonly pod: string }> {
-  const where = { namespace, timeoutMs: READY_MS };
-  await cluster.run('apply', '-n', namespace, '-f', join(EXAMPLES, 'mcp-adapter.yaml'));
-  await cluster.waitForCondition('mcpadapter', 'demo', 'Ready', 'True', where);
-  await cluster.waitForCondition('mcpadapter', 'demo', 'UpstreamsHealthy', 'True', where);
-  const [pod] = await cluster.list('pod', namespace, 'mcpadapter.io/adapter=demo');
-  return { url: `http://${String(at(pod, 'status', 'podIP'))}:8932`, pod: String(pod?.metadata.name) };
-}
-
-const rulesOf = (command: string): readonly Rule[] => COMMANDS[command]?.rules ?? [];
-
-/** Runs it with exactly its Role, then without each of the rules that these arguments need. */
-async function withItsRole(
-  person: Account,
-  command: string,
-  args: readonly string[],
-  needed: (rule: Rule) => boolean = () => true,
-): Promise<PluginRun> {
-  const line = [...command.split(' '), ...args];
-  for (const { lost, rest } of withoutEach(rulesOf(command)).filter((one) => needed(one.lost))) {
-    await person.may(rest);
-    const refused = await plugin(person.kubeconfig, line);
-    expect({ command, lost, ...refused }).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining(`cannot ${lost.verbs[0]} resource "${lost.resources[0]}"`),
-    });
-  }
-  await person.may(rulesOf(command));
-  return plugin(person.kubeconfig, line);
-}
-
-const of =
-  (resource: string) =>
-  ({ resources }: Rule): boolean =>
-    resources.includes(resource);
+import { demoIn } from './kit/demo.ts';
+import { newAccount, plugin, withoutEach } from './kit/plugin.ts';
+import { ofResource, rulesOf, withItsRole } from './kit/with-its-role.ts';
 
 const rpc = (url: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${url}/mcp/demo`, {
@@ -71,7 +32,7 @@ describe('kubectl mcpadapter, as somebody who may do just what its page says', (
     const { pod } = await demoIn(operated, namespace.name);
     await using person = await newAccount(operated, namespace.name);
 
-    const list = await withItsRole(person, 'status', [], of('apiscrapesources'));
+    const list = await withItsRole(person, 'status', [], ofResource('apiscrapesources'));
     expect(list).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^KIND.*\nMcpAdapter +demo +True +1\/1 +1\/1/),
@@ -159,7 +120,7 @@ describe('kubectl mcpadapter, as somebody who may do just what its page says', (
       spec: { config: { servers: [{ id: 'demo', mount_path: '/demo', upstream }] } },
     });
     const adapter = (): Promise<unknown> => operated.get('mcpadapter', 'plain', namespace.name);
-    const ofAdapter = of('mcpadapters');
+    const ofAdapter = ofResource('mcpadapters');
 
     expect(await withItsRole(person, 'pause', ['plain'], ofAdapter)).toMatchObject({ code: 0 });
     expect(at(await adapter(), 'spec', 'paused')).toBe(true);
@@ -170,7 +131,9 @@ describe('kubectl mcpadapter, as somebody who may do just what its page says', (
     expect(at(await adapter(), 'metadata', 'annotations', 'mcpadapter.io/restartedAt')).toMatch(/^\d{4}-/);
     // A McpAdapter that is not there is no matter of rights.
     expect(await plugin(person.kubeconfig, ['restart', 'nobody'])).toMatchObject({ code: 1 });
-    expect(await withItsRole(person, 'restart', ['source/nobody'], of('apiscrapesources'))).toMatchObject({ code: 1 });
+    expect(await withItsRole(person, 'restart', ['source/nobody'], ofResource('apiscrapesources'))).toMatchObject({
+      code: 1,
+    });
   });
 
   test('drains: another pod serves before it ends', async ({ operated }) => {

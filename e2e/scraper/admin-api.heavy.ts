@@ -3,6 +3,7 @@ import { parseHealth } from '../../operator/scrape-group/status/health.ts';
 import { needsCollector } from '../support/collector/needs-collector.ts';
 import { records } from '../support/json-api.ts';
 import { lockStateFile } from '../../scraper/state/sqlite-lock.ts';
+import { freePort } from '../support/ports.ts';
 import { startRedis } from '../support/redis.ts';
 import type { RunningScraper } from '../support/scraper-process.ts';
 import { expectAll } from './kit/delivery.ts';
@@ -22,10 +23,16 @@ interface Answer {
   readonly body: Record<string, unknown>;
 }
 
-async function ask(scraper: RunningScraper, method: string, path: string, body?: unknown): Promise<Answer> {
+async function ask(
+  scraper: RunningScraper,
+  method: string,
+  path: string,
+  body?: unknown,
+  token = TOKEN,
+): Promise<Answer> {
   const response = await fetch(scraper.url + path, {
     method,
-    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     signal: AbortSignal.timeout(20_000),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
@@ -235,4 +242,50 @@ test('of two pods, the one that has the source scrapes it, and both plan and pau
   });
   // The owner begins by itself, long before its next run.
   await collector.waitFor((all) => expectAll(all, 'events', api.records));
+});
+
+test('who operates it asks at the loopback address, also where the admin API is off', async () => {
+  await using workshop = await Workshop.open();
+  const { api, collector } = workshop;
+  const port = await freePort();
+  const key = secret('admin key');
+  const env = { SCRAPER_ADMIN_PORT: String(port), SCRAPER_ADMIN_KEY: key, API_KEY: KEY };
+  const source = onDemand(workshop, { parallelWindow: { unit: 'minutes', value: 10 } });
+  const scraper = await workshop.start(await workshop.configure([source], { logLevel: 'debug' }), env);
+  const loopback = { url: `http://127.0.0.1:${port}` } as RunningScraper;
+  const asked = (method: string, path: string, body?: unknown) => ask(loopback, method, path, body, key);
+  await vi.waitFor(
+    async () =>
+      expect(await asked('GET', '/sources/events/runs')).toMatchObject({ body: { runs: [{ trigger: 'first' }] } }),
+    { timeout: 10_000 },
+  );
+  expect((await ask(scraper, 'GET', '/sources')).status).toBe(404);
+  expect((await ask(loopback, 'GET', '/sources')).status).toBe(401);
+
+  const end = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS);
+  const start = new Date(end.getTime() - HOUR_MS);
+  api.records = records(60, new Date(Date.now() - HOUR_MS), 60_000);
+  // The state is that of the running program.
+  const explained = await asked('POST', '/sources/events/explain?limit=1');
+  expect(explained).toMatchObject({ status: 200, body: { source: 'events', fine: true } });
+  const text = String(explained.body['text']);
+  expect(text).toMatch(/^source: events$/m);
+  expect(text).toMatch(/planned up to 20/);
+  expect(text).not.toContain(KEY);
+  api.fault = () => ({ status: 500 });
+  expect(await asked('POST', '/sources/events/explain')).toMatchObject({
+    body: { fine: false, text: expect.stringContaining('answered 500') },
+  });
+  api.fault = () => undefined;
+  // Nothing was sent, and nothing remembered.
+  expect((await asked('GET', '/sources/events/windows')).body).toMatchObject({ windows: [] });
+
+  api.records = records(60, start, 60_000);
+  const range = { start: start.toISOString(), end: end.toISOString() };
+  expect(await asked('POST', '/sources/events/backfill', range)).toMatchObject({ body: { windows: 6 } });
+  await collector.waitFor((all) => expectAll(all, 'events', api.records));
+  await scraper.stop();
+  await expect(asked('GET', '/sources')).rejects.toThrow('fetch failed');
+  expect(scraper.stdout()).toContain('asked by an administrator');
+  expect(scraper.stdout() + scraper.stderr()).not.toMatch(new RegExp(`${key}|${KEY}`));
 });

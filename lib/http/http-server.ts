@@ -101,7 +101,7 @@ export class HttpServer {
     const [path = ''] = url.split('?', 1);
     const found = findRoute(open, method, path) ?? this.#foundByAdmin(request, path);
     noted.route = found.route.path;
-    const body = await readBody(request);
+    const body = await readBody(request, found.route.maxBodyBytes);
     if (admin?.routes.includes(found.route) === true && found.route.method === 'POST') {
       this.#options.logger.info(
         { route: `${method} ${found.route.path}`, ...(found.name !== '' && { [admin.names]: found.name }) },

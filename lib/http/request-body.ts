@@ -1,22 +1,22 @@
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from './answer.ts';
 
-/** The longest body that is read; what is asked for here are a few words. */
+/** The longest body that is read where a route says nothing else; what is asked for here are a few words. */
 export const MAX_BODY_BYTES = 64 * 1024;
 /** How much of a longer one is taken in and thrown away, so that its sender gets to read the answer. */
 const MAX_DISCARDED_BYTES = 4 * 1024 * 1024;
 
-const tooLarge = (): Refusal => new Refusal(413, `The body is longer than ${MAX_BODY_BYTES} bytes`);
+const tooLarge = (most: number): Refusal => new Refusal(413, `The body is longer than ${most} bytes`);
 
 /** @throws Refusal when it is too long */
-export async function readBody(request: IncomingMessage): Promise<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+export async function readBody(request: IncomingMessage, most: number = MAX_BODY_BYTES): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > most) throw tooLarge(most);
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of request.iterator({ destroyOnReturn: false })) {
     parts.push(part as Buffer);
     bytes += (part as Buffer).length;
-    if (bytes > MAX_BODY_BYTES) throw tooLarge();
+    if (bytes > most) throw tooLarge(most);
   }
   return Buffer.concat(parts);
 }

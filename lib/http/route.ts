@@ -16,6 +16,8 @@ export interface Route {
   /** Such as `/sources/{name}/runs`. */
   readonly path: string;
   readonly answer: (call: Call) => Answer | Promise<Answer>;
+  /** The longest body that it takes. Default: a few words. */
+  readonly maxBodyBytes?: number;
 }
 
 /** A route, and what stands at its `{name}`. */

@@ -1,13 +1,17 @@
 import type { Rule, Run } from './commands/command.ts';
 import {
+  CREATE_LOCK,
   EVICT,
   FORWARD,
   GET_ADAPTER,
+  GET_SOURCE,
   LIST_ADAPTERS,
   LIST_EVENTS,
+  LIST_LOCKS,
   LIST_PODS,
   LIST_SOURCES,
   PATCH_ADAPTER,
+  PATCH_LOCK,
   PATCH_SOURCE,
   READ_LOGS,
 } from './commands/rules.ts';
@@ -35,16 +39,21 @@ const ASKING: readonly Rule[] = [LIST_PODS, FORWARD];
 /** Every command; its help, its page in the docs, the completion and its Role follow from this. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
   status: {
-    summary: 'how the resources of a namespace are, or one McpAdapter with its pods and upstreams',
-    synopsis: '[NAME]',
+    summary: 'how the resources of a namespace are, or one of them with its pods',
+    synopsis: '[NAME|source/NAME]',
     help: `Without NAME: one row for each McpAdapter and ApiScrapeSource, from their statuses. With NAME: conditions, pods with
-version and configuration, each upstream with revision, breaker and tools, sessions and files, as the pods say.
+version and configuration, each upstream with revision, breaker and tools, sessions and files, as the pods say. With
+source/NAME: conditions, and what the pods of its group say of it: who scrapes it, last and next run, windows.
 Exit code 1: something is not as it should be.
 
   -A, --all-namespaces   of all namespaces (needs the rules as a ClusterRole)
   -o wide                with URLs and whole messages; upstreams pod by pod`,
-    examples: ['kubectl mcpadapter status', 'kubectl mcpadapter status search -n tools -o yaml'],
-    rules: [LIST_ADAPTERS, LIST_SOURCES, GET_ADAPTER, LIST_PODS, FORWARD],
+    examples: [
+      'kubectl mcpadapter status',
+      'kubectl mcpadapter status search -n tools -o yaml',
+      'kubectl mcpadapter status source/orders',
+    ],
+    rules: [LIST_ADAPTERS, LIST_SOURCES, GET_ADAPTER, GET_SOURCE, LIST_PODS, FORWARD],
     load: async () => (await import('./commands/status.ts')).run,
   },
   tools: {
@@ -63,6 +72,50 @@ Exit code 1: something is not as it should be.
     rules: [GET_ADAPTER, ...ASKING],
     load: async () => (await import('./commands/tools.ts')).run,
   },
+  'lock create': {
+    summary: 'a McpToolLock of all that the servers of a McpAdapter have now',
+    synopsis: 'NAME',
+    help: `A pod asks its servers for their tools, prompts, resource templates and instructions; the McpToolLock of the adapter's
+name gets their digests. A first lock replaces the pods once.
+
+  --server ID            of this server only; may be given several times
+  --dry-run=client       print the McpToolLock, for Git (-o yaml or json), and create nothing
+Exit code 1: something cannot be locked, or there is a lock already. 3: a server did not answer; nothing is created.`,
+    examples: [
+      'kubectl mcpadapter lock create search',
+      'kubectl mcpadapter lock create search --dry-run=client -o yaml > search-lock.yaml',
+    ],
+    rules: [LIST_LOCKS, CREATE_LOCK, ...ASKING],
+    load: async () => (await import('./commands/lock.ts')).create,
+  },
+  'lock diff': {
+    summary: 'what the servers of a McpAdapter have differently from its lock, field by field',
+    synopsis: 'NAME',
+    help: `In colours on a terminal, where NO_COLOR is not set. A lock holds digests: what was approved is not shown, what is there
+now is.
+
+  --server ID            of this server only; may be given several times
+Exit code 1: something differs. 3: a server did not answer, and nothing else differs.`,
+    examples: ['kubectl mcpadapter lock diff search', 'kubectl mcpadapter lock diff search --server web -o json'],
+    rules: [LIST_LOCKS, ...ASKING],
+    load: async () => (await import('./commands/lock.ts')).diff,
+  },
+  'lock approve': {
+    summary: 'takes what the servers of a McpAdapter have now into its lock: all of it, or some',
+    synopsis: 'NAME [TOOL...]',
+    help: `TOOL is what "lock diff" calls it, or SERVER/TOOL; prompts and resource templates likewise, and "instructions" for these.
+Without any, all that differs. Where the lock stands in Git, print it and commit it: Argo CD would take this back.
+
+  --server ID            of this server only; may be given several times
+  --dry-run=client       print the McpToolLock, for Git (-o yaml or json), and change nothing
+Exit code 1: something cannot be locked, or somebody else has changed the lock meanwhile.`,
+    examples: [
+      'kubectl mcpadapter lock approve search web/find',
+      'kubectl mcpadapter lock approve search --dry-run=client -o yaml > search-lock.yaml',
+    ],
+    rules: [LIST_LOCKS, PATCH_LOCK, ...ASKING],
+    load: async () => (await import('./commands/lock.ts')).approve,
+  },
   logs: {
     summary: 'the logs of all pods of a McpAdapter as one, request by request',
     synopsis: 'NAME',
@@ -71,7 +124,8 @@ Exit code 1: something is not as it should be.
   --since TIME           30s, 10m, 2h, 1d
   --tail NUMBER          lines of each pod (default 1000)
   --request ID           of one request only (X-Request-Id of its answer)
-  -f, --follow           go on; lines then come as they are written`,
+  -f, --follow           go on until Ctrl-C, with pods that come later too; lines of one request that are written within half a
+                         second stand together`,
     examples: ['kubectl mcpadapter logs search --since 10m', 'kubectl mcpadapter logs search -f -o json'],
     rules: [LIST_PODS, READ_LOGS],
     load: async () => (await import('./commands/logs.ts')).run,
@@ -163,6 +217,44 @@ have. Waits until as many pods serve as before, then takes the next.
     examples: ['kubectl mcpadapter files remove search 0b5d7c3e9a1f2468'],
     rules: ASKING,
     load: async () => (await import('./commands/files.ts')).remove,
+  },
+  explain: {
+    summary: 'scrapes a source once and shows every step; nothing is sent or remembered',
+    synopsis: 'NAME',
+    help: `A pod asks the API and shows the requests, the records, and what would be sent, without secrets. Exit code 1: it would
+not work.
+
+  --limit NUMBER         most records to show (default 5, at most 100)`,
+    examples: ['kubectl mcpadapter explain orders', 'kubectl mcpadapter explain orders --limit 1 -o json'],
+    rules: [GET_SOURCE, ...ASKING],
+    load: async () => (await import('./commands/sources.ts')).explain,
+  },
+  windows: {
+    summary: 'the windows of time of a source: open, committed, or set aside',
+    synopsis: 'NAME',
+    help: `The latest first.
+
+  --state STATE          only open, exporting, exported, committed or dead ones
+  --limit NUMBER         most to show (default 100)`,
+    examples: ['kubectl mcpadapter windows orders --state dead'],
+    rules: [GET_SOURCE, ...ASKING],
+    load: async () => (await import('./commands/sources.ts')).windows,
+  },
+  backfill: {
+    summary: 'has a source scraped for a time in the past',
+    synopsis: 'NAME START END',
+    help: 'Times in ISO 8601. Windows that are open already are not planned twice. For sources with a start and an end only.',
+    examples: ['kubectl mcpadapter backfill orders 2026-01-01T00:00:00Z 2026-01-02T00:00:00Z'],
+    rules: [GET_SOURCE, ...ASKING],
+    load: async () => (await import('./commands/sources.ts')).backfill,
+  },
+  retry: {
+    summary: 'opens windows again that were set aside after too many attempts',
+    synopsis: 'NAME',
+    help: '"windows NAME --state dead" shows them, with what went wrong.',
+    examples: ['kubectl mcpadapter retry orders'],
+    rules: [GET_SOURCE, ...ASKING],
+    load: async () => (await import('./commands/sources.ts')).retry,
   },
   report: {
     summary: 'a zip for a bug report, without secrets',

@@ -24,9 +24,16 @@ export function completions(words: readonly string[], commands: Readonly<Record<
     ...candidates.filter((one) => one.startsWith(begun)),
     NO_FILES,
   ];
-  if (begun.startsWith('-')) return fits(OPTIONS);
+  if (begun.startsWith('-')) return fits([...new Set([...OPTIONS, ...ownOptions(before, commands)])].toSorted());
   if (before.at(-1) === '-o' || before.at(-1) === '--output') return fits(['text', 'wide', 'json', 'yaml']);
   const names = Object.keys(commands).map((name) => name.split(' '));
   const rest = names.filter((name) => before.every((word, place) => name[place] === word));
   return fits([...new Set(rest.flatMap((name) => name[before.length] ?? []))].toSorted());
+}
+
+/** Those that the help of the command names that was typed. */
+function ownOptions(before: readonly string[], commands: Readonly<Record<string, Command>>): string[] {
+  const [first = '', second = ''] = before;
+  const name = [`${first} ${second}`, first].find((one) => Object.hasOwn(commands, one));
+  return name === undefined ? [] : (commands[name]?.help.match(/(?<![\w-])--[a-z-]+/g) ?? []);
 }

@@ -29,6 +29,7 @@ process.exitCode = await runPlugin(process.argv.slice(2), {
   env: process.env,
   connect: (where) => connect(where, version),
   signal: stopping.signal,
+  isTerminal: process.stdout.isTTY,
 });
 await flushed();
 // Nothing that was left open keeps the process.

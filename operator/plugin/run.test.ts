@@ -16,6 +16,7 @@ async function runOf(args: readonly string[], commands: Readonly<Record<string, 
     env: {},
     connect: () => Promise.reject(new UnreachableError('there is no cluster here')),
     signal: new AbortController().signal,
+    isTerminal: false,
   };
   const code = await runPlugin(args, context, commands);
   return { code, out: said.out.join('\n'), err: said.err.join('\n') };
@@ -109,6 +110,12 @@ describe('completion', () => {
     [['status', '-o', 'y'], ['yaml']],
     [['status', '--p'], ['--print-role']],
     [['status', ''], []],
+    [
+      ['lock', ''],
+      ['approve', 'create', 'diff'],
+    ],
+    [['lock', 'approve', 'search', '--d'], ['--dry-run']],
+    [['lock', 'diff', 'search', '--d'], []],
   ])('of %j is %j, and no names of files', (typed, expected) => {
     expect(completions(typed, COMMANDS)).toEqual([...expected, ':4']);
   });

@@ -8,6 +8,7 @@ import { StateUnavailable } from '../state/ledger.ts';
 import { Refused } from '../status.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { bearerToken } from '../../lib/http/bearer-token.ts';
+import type { Explain } from './explain-route.ts';
 import { adminToken } from './admin-token.ts';
 import { healthRoutes } from './health-routes.ts';
 import { HttpServer } from '../../lib/http/http-server.ts';
@@ -54,6 +55,7 @@ let scraper: ScraperDouble;
 let server: HttpServer;
 let url: string;
 let isDraining: boolean;
+let explain: Explain;
 let logged: string;
 
 beforeEach(async () => {
@@ -61,6 +63,7 @@ beforeEach(async () => {
   scraper = new ScraperDouble();
   scraper.statuses = config.sources.map(({ name }) => statusOf(name));
   isDraining = false;
+  explain = async (name, limit) => ({ text: `source: ${name}\nlimit: ${limit}\n`, isFine: true });
   logged = '';
   server = new HttpServer({
     open: healthRoutes({ health: () => HEALTH, notReady: () => undefined }),
@@ -70,6 +73,7 @@ beforeEach(async () => {
         scraper,
         isDraining: () => isDraining,
         now: () => new Date('2026-03-01T12:00:00Z'),
+        explain: (...asked) => explain(...asked),
       }),
       hasToken: bearerToken(adminToken(config.scraper, ENV) ?? ''),
       names: 'source',
@@ -367,6 +371,39 @@ describe('a backfill', () => {
   });
 });
 
+describe('a source is explained', () => {
+  test('with so many records, and whether it is fine', async () => {
+    expect(await post('/sources/orders/explain')).toMatchObject({
+      status: 200,
+      body: { source: 'orders', fine: true, text: 'source: orders\nlimit: 5\n' },
+    });
+    explain = async (_, limit) => ({ text: String(limit), isFine: false });
+    expect(await post('/sources/orders/explain?limit=100')).toMatchObject({ body: { fine: false, text: '100' } });
+    for (const limit of ['101', '-1', 'x', '']) {
+      expect(await post(`/sources/orders/explain?limit=${limit}`)).toMatchObject({ status: 400 });
+    }
+    expect(await post('/sources/nobody/explain')).toMatchObject({ status: 404 });
+    isDraining = true;
+    expect(await post('/sources/orders/explain')).toMatchObject({ status: 503 });
+  });
+
+  test('one at a time, also after one that failed', async () => {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const begun = Promise.withResolvers<void>();
+    explain = () => (begun.resolve(), promise);
+    const first = post('/sources/orders/explain');
+    await begun.promise;
+    expect(await post('/sources/orders/explain')).toMatchObject({
+      status: 409,
+      body: { detail: 'Another source is being explained' },
+    });
+    reject(new Error('of a kind that nobody expects'));
+    expect(await first).toMatchObject({ status: 500, body: { detail: 'Internal Server Error' } });
+    explain = async () => ({ text: 'again', isFine: true });
+    expect(await post('/sources/orders/explain')).toMatchObject({ body: { text: 'again' } });
+  });
+});
+
 test.each([
   ['pause', 'pause', { status: 'paused', source: 'a/b ü' }],
   ['resume', 'resume', { status: 'resumed', source: 'a/b ü' }],
@@ -393,6 +430,7 @@ const ROUTES = adminRoutes({
   scraper: new ScraperDouble(),
   isDraining: () => false,
   now: () => new Date(),
+  explain: (...asked) => explain(...asked),
 });
 
 describe.each(ROUTES.map(({ method, path }) => [method, path]))('%s %s', (method, pattern) => {

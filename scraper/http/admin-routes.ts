@@ -5,6 +5,7 @@ import { podOf } from '../state/rendezvous.ts';
 import { Refused, type TriggerResult } from '../status.ts';
 import { type Answer, ok, Refusal } from '../../lib/http/answer.ts';
 import { backfillRange } from './backfill-range.ts';
+import { type Explain, ExplainRoute } from './explain-route.ts';
 import { pagingOf } from './paging.ts';
 import { jsonObject } from '../../lib/http/request-body.ts';
 import type { Call, Route } from '../../lib/http/route.ts';
@@ -23,11 +24,13 @@ export interface AdminRoutesOptions {
   /** Whether the program is about to end, so that nothing is begun any more. */
   readonly isDraining: () => boolean;
   readonly now: () => Date;
+  readonly explain: Explain;
 }
 
 /** Routes of the original, as it has them and as its documentation has them, and those that are new. */
 export function adminRoutes(options: AdminRoutesOptions): Route[] {
   const { config, scraper } = options;
+  const explaining = new ExplainRoute(options.explain);
   const statusOf = (name: string) => scraper.sources().find((status) => status.name === name);
   const source = ({ name }: Call): Source => {
     const found = config().sources.find((one) => one.name === name);
@@ -97,6 +100,7 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
       const [start, end] = [range.start.toISOString(), range.end.toISOString()];
       return { status: 202, body: { status: 'planned', source: name, start, end, windows } };
     }),
+    post('/sources/{name}/explain', async ({ query }, { name }) => ok(await explaining.answer(name, query))),
     post('/sources/{name}/pause', async (_, { name }) => {
       await scraper.pause(name);
       return ok({ status: 'paused', source: name });

@@ -190,6 +190,13 @@ describe('three replicas with Redis', () => {
       },
     });
     await stream.body?.cancel();
+    // An approval counts without anybody who lists again.
+    const { listed } = upstream;
+    await approve();
+    await eventually(() => health(place)).toMatchObject({
+      servers: { up: { drift: [], new: [], removed: [], compared_at: expect.any(Number) } },
+    });
+    expect(upstream.listed).toBe(listed);
   });
 
   test('a lock that breaks or vanishes leaves the last one in force', async () => {

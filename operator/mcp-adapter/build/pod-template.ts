@@ -1,4 +1,5 @@
 import type { McpAdapter } from '../../../crds/v1alpha1/mcp-adapter.ts';
+import { ADMIN_PORT } from '../../pods/admin-port.ts';
 import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from '../../pods/annotations.ts';
 import { containerSecurityContext, podSecurityContext, probes } from '../../pods/hardening.ts';
 import { withHeap } from '../../pods/heap.ts';
@@ -11,7 +12,6 @@ import type { BuildContext } from './build-context.ts';
 import { EMPTIED_VARIABLES } from '../../../crds/v1alpha1/code-variables.ts';
 import {
   ADMIN_KEY_VARIABLE,
-  ADMIN_PORT,
   ADMIN_PORT_VARIABLE,
   CONFIG_FILE,
   CONFIG_FOLDER,

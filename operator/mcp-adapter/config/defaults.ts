@@ -29,8 +29,6 @@ export const NAME_VARIABLE = 'MCP_ADAPTER_NAME';
 /** Variables by which the adapter answers who operates it; the plugin for kubectl reads them from the pod. */
 export const ADMIN_PORT_VARIABLE = 'MCP_ADAPTER_ADMIN_PORT';
 export const ADMIN_KEY_VARIABLE = 'MCP_ADAPTER_ADMIN_KEY';
-/** Of 127.0.0.1 in the pod; the first of those from here on that the adapter does not listen on itself. */
-export const ADMIN_PORT = 8933;
 /** Seconds between the decision to stop a pod and SIGTERM, in which Services learn to leave it out. */
 export const PRE_STOP_SECONDS = 5;
 /** Seconds that the program has for its last work after running calls have ended. */

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
 import { listAt, textAt } from '../../kubernetes/unstructured.ts';
 import { ADMIN_KEY_VARIABLE, ADMIN_PORT_VARIABLE, CONTAINER } from '../../mcp-adapter/config/defaults.ts';
 import { ADAPTER_LABEL } from '../../mcp-adapter/config/labels.ts';
-import { askPod, jsonOf } from './ask-pod.ts';
+import { askPod, jsonOf, type PodRequest } from './ask-pod.ts';
 import type { Cluster } from './connect.ts';
 import { ProblemError, UnreachableError } from './failures.ts';
 
@@ -38,32 +38,57 @@ export async function onePod(cluster: Cluster, name: string): Promise<Kubernetes
   throw new ProblemError(`no pod of a McpAdapter ${name} runs in the namespace ${cluster.namespace}`);
 }
 
+/** A program that answers who operates it, and the names of what says where. */
+export interface Program {
+  readonly container: string;
+  readonly portVariable: string;
+  readonly keyVariable: string;
+}
+
+const ADAPTER: Program = {
+  container: CONTAINER,
+  portVariable: ADMIN_PORT_VARIABLE,
+  keyVariable: ADMIN_KEY_VARIABLE,
+};
+
 /** What the adapter in a pod answers to who operates it. @throws ApiError, UnreachableError, ProblemError */
-export async function askAdapter(
+export const askAdapter = (
   cluster: Cluster,
   pod: KubernetesObject,
   method: 'GET' | 'POST',
   path: string,
+  body?: object,
+): Promise<unknown> => askProgram(cluster, pod, ADAPTER, { method, path, ...(body !== undefined && { body }) });
+
+/** What the program did not do, and why not. */
+const REFUSED: ReadonlySet<number> = new Set([400, 404, 409]);
+
+/** @throws ApiError, UnreachableError, ProblemError */
+export async function askProgram(
+  cluster: Cluster,
+  pod: KubernetesObject,
+  { container: ofProgram, portVariable, keyVariable }: Program,
+  asked: Pick<PodRequest, 'method' | 'path' | 'body'>,
 ): Promise<unknown> {
   const { name } = pod.metadata;
+  const container = listAt(pod, 'spec', 'containers').find((one) => textAt(one, 'name') === ofProgram);
   const env = (variable: string): string => {
-    const container = listAt(pod, 'spec', 'containers').find((one) => textAt(one, 'name') === CONTAINER);
-    return (
-      textAt(
-        listAt(container, 'env').find((one) => textAt(one, 'name') === variable),
-        'value',
-      ) ?? ''
-    );
+    const found = listAt(container, 'env').find((one) => textAt(one, 'name') === variable);
+    return textAt(found, 'value') ?? '';
   };
-  const [port, key] = [Number(env(ADMIN_PORT_VARIABLE)), env(ADMIN_KEY_VARIABLE)];
+  const [port, key] = [Number(env(portVariable)), env(keyVariable)];
   if (!(port > 0) || key === '') {
-    throw new UnreachableError(`pod ${name} does not answer operators: its image or its spec.env has no admin port`);
+    throw new UnreachableError(`pod ${name} does not answer operators: its image or its variables have no admin port`);
   }
   const at = { namespace: cluster.namespace, pod: name, port };
-  const answer = await askPod(cluster, at, { method, path, headers: { authorization: `Bearer ${key}` } });
+  const answer = await askPod(cluster, at, { ...asked, headers: { authorization: `Bearer ${key}` } });
   const said = jsonOf(answer, name);
   if (answer.status < 300) return said;
   const detail = textAt(said, 'detail') ?? `HTTP ${answer.status}`;
-  if (answer.status === 400 || answer.status === 404) throw new ProblemError(detail);
+  // As what has no route for the path says.
+  if (answer.status === 404 && detail === 'Not Found') {
+    throw new UnreachableError(`pod ${name} runs a version that does not answer this`);
+  }
+  if (REFUSED.has(answer.status)) throw new ProblemError(detail);
   throw new UnreachableError(`pod ${name}: ${detail}`);
 }

@@ -19,6 +19,8 @@ export interface CommandContext {
   readonly connect: (where: Where) => Promise<Cluster>;
   /** Aborted when whoever runs it has had enough. */
   readonly signal: AbortSignal;
+  /** Whether the standard output is one. */
+  readonly isTerminal: boolean;
 }
 
 /** Runs with the arguments behind the command's name. @returns the exit code: 0, or 1 where something is wrong */

@@ -5,6 +5,7 @@ import type { Cluster } from '../cluster/connect.ts';
 import { ProblemError } from '../cluster/failures.ts';
 import { adapterPods } from '../cluster/program-pods.ts';
 import { namesOf, readClusterArgs, type Run, whereOf } from './command.ts';
+import { follow } from './logs/follow.ts';
 import { lineText, type LogLine, logLine, merged } from './logs/merged.ts';
 
 const AT_ONCE = 8;
@@ -23,7 +24,7 @@ export const run: Run = async (args, { connect, streams, signal }) => {
   if (values.output === 'yaml') throw new UsageError('logs are text or json');
   const query = { container: CONTAINER, tailLines: Number(values.tail), sinceSeconds: secondsOf(values.since) };
   await using cluster = await connect(whereOf(values));
-  const pods = (await adapterPods(cluster, name)).map(({ metadata }) => metadata.name);
+  const pods = await podNames(cluster, name);
   if (pods.length === 0) {
     throw new ProblemError(`there are no pods of a McpAdapter ${name} in the namespace ${cluster.namespace}`);
   }
@@ -32,7 +33,13 @@ export const run: Run = async (args, { connect, streams, signal }) => {
     streams.out(lineText(line, values.output === 'json'));
   };
   if (values.follow === true) {
-    await Promise.all(pods.map((pod) => followed(cluster, pod, query, signal, print)));
+    await follow({
+      pods: () => podNames(cluster, name),
+      log: (pod, isLate) =>
+        stream(cluster, pod, { ...(isLate ? { container: CONTAINER } : query), follow: true }, signal),
+      print,
+      signal,
+    });
     return 0;
   }
   const lines: LogLine[] = [];
@@ -44,6 +51,9 @@ export const run: Run = async (args, { connect, streams, signal }) => {
   for (const line of merged(lines)) print(line);
   return 0;
 };
+
+const podNames = async (cluster: Cluster, name: string): Promise<string[]> =>
+  (await adapterPods(cluster, name)).map(({ metadata }) => metadata.name);
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -69,26 +79,4 @@ async function linesOf(cluster: Cluster, pod: string, query: Query, signal: Abor
   for await (const part of stream(cluster, pod, { ...query, limitBytes: MAX_BYTES }, signal)) parts.push(part);
   const text = Buffer.concat(parts).toString('utf8');
   return text.split('\n').flatMap((line) => (line === '' ? [] : [logLine(pod, line)]));
-}
-
-async function followed(
-  cluster: Cluster,
-  pod: string,
-  query: Query,
-  signal: AbortSignal,
-  print: (line: LogLine) => void,
-): Promise<void> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  try {
-    for await (const part of stream(cluster, pod, { ...query, follow: true }, signal)) {
-      const lines = (rest + decoder.decode(part, { stream: true })).split('\n');
-      rest = lines.pop() ?? '';
-      if (rest.length > MAX_BYTES) rest = '';
-      for (const line of lines) if (line !== '') print(logLine(pod, line));
-    }
-  } catch (error) {
-    // Whoever follows ends it by a signal.
-    if (!signal.aborted) throw error;
-  }
 }

@@ -1,13 +1,6 @@
 import { RESTARTED_AT } from '../../pods/annotations.ts';
-import { API_SCRAPE_SOURCES, MCP_ADAPTERS } from '../../kubernetes/resources.ts';
-import type { Resource } from '../../kubernetes/kubernetes.ts';
 import { namesOf, readClusterArgs, type Run, whereOf } from './command.ts';
-
-/** `NAME` or `mcpadapter/NAME` is a McpAdapter, `source/NAME` an ApiScrapeSource. */
-function targetOf(text: string): { readonly resource: Resource; readonly name: string } {
-  const [, kind = '', name = ''] = /^(?:(mcpadapter|source)\/)?(.*)$/.exec(text) ?? [];
-  return { resource: kind === 'source' ? API_SCRAPE_SOURCES : MCP_ADAPTERS, name };
-}
+import { targetOf } from './target.ts';
 
 /** A command that changes one thing of a resource. */
 function patching(patch: () => object, done: string): Run {

@@ -9,6 +9,7 @@ import { ADAPTER_LABEL } from '../../mcp-adapter/config/labels.ts';
 import { GROUP_LABEL } from '../../scrape-group/group/names.ts';
 import type { Cluster } from '../cluster/connect.ts';
 import { askAdapter, isRunning } from '../cluster/program-pods.ts';
+import { sourceStatuses } from '../cluster/source-pods.ts';
 import { zip, type ZipEntry } from '../output/zip.ts';
 import { namesOf, readClusterArgs, type Run, whereOf } from './command.ts';
 import { Redactor } from './report/redacted.ts';
@@ -60,6 +61,10 @@ export const run: Run = async (args, { connect, streams, version, signal }) => {
     if (isRunning(pod) && pod.metadata.labels?.[ADAPTER_LABEL] !== undefined) {
       const said = await tried(`status of ${name}`, () => askAdapter(cluster, pod, 'GET', '/v1/status'));
       if (said !== undefined) add(`pods/${name}/status.json`, said);
+    }
+    if (isRunning(pod) && pod.metadata.labels?.[GROUP_LABEL] !== undefined) {
+      const said = await tried(`sources of ${name}`, () => sourceStatuses(cluster, pod));
+      if (said !== undefined) add(`pods/${name}/sources.json`, said);
     }
     for (const container of listAt(pod, 'spec', 'containers').flatMap((one) => textAt(one, 'name') ?? [])) {
       // What others write beside our programs nobody has redacted.

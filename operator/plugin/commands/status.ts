@@ -2,9 +2,12 @@ import { API_SCRAPE_SOURCES, MCP_ADAPTERS } from '../../kubernetes/resources.ts'
 import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
 import type { Cluster } from '../cluster/connect.ts';
 import { adapterOf, adapterPods, askAdapter, isRunning } from '../cluster/program-pods.ts';
+import { groupPods, sourceOf, sourceStatusIn } from '../cluster/source-pods.ts';
 import { printed } from '../output/printed.ts';
 import { formatOf, namesOf, readClusterArgs, type Run, whereOf } from './command.ts';
+import { targetOf } from './target.ts';
 import { conditionStatus, isHealthy, overview, overviewText } from './status/overview.ts';
+import { sourcePage, sourceText } from './status/source-page.ts';
 import { adapterPage, adapterText, type PodSaid } from './status/adapter-page.ts';
 
 /** Pods that are asked at the same time; each takes a connection to the API server. */
@@ -12,7 +15,7 @@ const AT_ONCE = 8;
 
 export const run: Run = async (args, { connect, streams }) => {
   const { values, positionals } = readClusterArgs(args, { 'all-namespaces': { type: 'boolean', short: 'A' } });
-  const [name] = namesOf(positionals, ['McpAdapter'], 0);
+  const [name] = namesOf(positionals, ['McpAdapter or source/NAME'], 0);
   const format = formatOf(values);
   await using cluster = await connect(whereOf(values));
   if (name === undefined) {
@@ -22,9 +25,20 @@ export const run: Run = async (args, { connect, streams }) => {
     streams.out(printed(format, { items: rows }, (isWide) => overviewText(rows, { all, isWide })));
     return rows.every(isHealthy) ? 0 : 1;
   }
-  const adapter = await adapterOf(cluster, name);
-  const pods = await adapterPods(cluster, name);
-  const said = await askedPods(cluster, pods);
+  const target = targetOf(name);
+  if (target.resource === API_SCRAPE_SOURCES) {
+    const source = await sourceOf(cluster, target.name);
+    const pods = await groupPods(cluster, source);
+    const said = await askedPods(pods, (pod) => sourceStatusIn(cluster, pod, source));
+    const page = sourcePage(source, said);
+    streams.out(printed(format, page, () => sourceText(page)));
+    const unreached = page.owner === null ? said.find(({ error }) => error !== undefined) : undefined;
+    if (unreached?.error !== undefined) throw unreached.error;
+    return isHealthy(overview(source)) ? 0 : 1;
+  }
+  const adapter = await adapterOf(cluster, target.name);
+  const pods = await adapterPods(cluster, target.name);
+  const said = await askedPods(pods, (pod) => askAdapter(cluster, pod, 'GET', '/v1/status'));
   const page = adapterPage(adapter, said, new Date());
   streams.out(printed(format, page, (isWide) => adapterText(page, isWide)));
   const unreached = said.find(({ error }) => error !== undefined);
@@ -38,20 +52,23 @@ async function resourcesOf({ api }: Cluster, namespace: string | undefined): Pro
   return lists.flatMap(({ items }) => items);
 }
 
-async function askedPods(cluster: Cluster, pods: readonly KubernetesObject[]): Promise<PodSaid[]> {
+async function askedPods(
+  pods: readonly KubernetesObject[],
+  ask: (pod: KubernetesObject) => Promise<unknown>,
+): Promise<PodSaid[]> {
   const said: PodSaid[] = [];
   const queue = pods.entries();
   const worker = async (): Promise<void> => {
-    for (const [index, pod] of queue) said[index] = await askedPod(cluster, pod);
+    for (const [index, pod] of queue) said[index] = await askedPod(pod, ask);
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, pods.length) }, worker));
   return said;
 }
 
-async function askedPod(cluster: Cluster, pod: KubernetesObject): Promise<PodSaid> {
+async function askedPod(pod: KubernetesObject, ask: (pod: KubernetesObject) => Promise<unknown>): Promise<PodSaid> {
   if (!isRunning(pod)) return { pod };
   try {
-    return { pod, said: await askAdapter(cluster, pod, 'GET', '/v1/status') };
+    return { pod, said: await ask(pod) };
   } catch (error) {
     // What the API server knows is shown all the same.
     return { pod, error: error as Error };

@@ -121,6 +121,21 @@ describe('pods', () => {
     expect(templateOf(built(...sources))).not.toEqual(templateOf(built(base)));
   });
 
+  test('answer who knows the uid of the oldest source that runs, at a port that the scraper does not use', () => {
+    const variables = (...sources: ApiScrapeSource[]): Record<string, unknown> => {
+      const env = valueAt(templateOf(built(...sources)), ['spec', 'containers', 0, 'env']);
+      const all = env as readonly { readonly name: string; readonly value: string }[];
+      return Object.fromEntries(all.map(({ name, value }) => [name, value]));
+    };
+    const admin = { SCRAPER_ADMIN_PORT: '8933', SCRAPER_ADMIN_KEY: 'uid-a' };
+    expect(variables(source('b'), base)).toMatchObject(admin);
+    const refused = first('older', { source: { baseUrl: 'x' } }, -5);
+    expect(variables(refused, base)).toMatchObject(admin);
+    expect(variables(first('a', { scraper: { servicePort: 8933 } }))).toMatchObject({ SCRAPER_ADMIN_PORT: '8934' });
+    const { uid: _, ...metadata } = base.metadata;
+    expect(variables({ ...base, metadata })).not.toHaveProperty('SCRAPER_ADMIN_PORT');
+  });
+
   test('never hold a variable of a source that does not run', () => {
     const objects = built(
       base,

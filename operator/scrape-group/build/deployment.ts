@@ -12,7 +12,16 @@ import { DEPLOYMENTS } from '../../kubernetes/resources.ts';
 import type { BuildContext } from './build-context.ts';
 import { childMetadata } from './child-metadata.ts';
 import { CONFIG_FILE } from './config-map.ts';
-import { CONFIG_FOLDER, CONTAINER, PORT_NAME, STATE, STATE_FOLDER } from '../group/defaults.ts';
+import { ADMIN_PORT } from '../../pods/admin-port.ts';
+import {
+  ADMIN_KEY_VARIABLE,
+  ADMIN_PORT_VARIABLE,
+  CONFIG_FOLDER,
+  CONTAINER,
+  PORT_NAME,
+  STATE,
+  STATE_FOLDER,
+} from '../group/defaults.ts';
 import { configMapName, shardLabels, shardName, shardSelector } from '../group/names.ts';
 import type { ShardPlan } from './plan.ts';
 import { TMP, isInTmp, stateVolume } from './state-volume.ts';
@@ -100,6 +109,7 @@ function container(plan: ShardPlan, context: Context, references: ReferenceVolum
     variables: { env, envFrom },
     effective: { port, stateFolder },
   } = plan;
+  const variables = [...env, ...adminVariables(plan)];
   return {
     name: CONTAINER,
     image: pod.image ?? context.image,
@@ -115,7 +125,7 @@ function container(plan: ShardPlan, context: Context, references: ReferenceVolum
     ],
     // The path of the state is relative by default.
     workingDir: STATE_FOLDER,
-    ...(env.length > 0 ? { env } : {}),
+    ...(variables.length > 0 ? { env: variables } : {}),
     ...(envFrom.length > 0 ? { envFrom } : {}),
     ports: [{ name: PORT_NAME, containerPort: port, protocol: 'TCP' }],
     ...probes(PORT_NAME),
@@ -129,4 +139,14 @@ function container(plan: ShardPlan, context: Context, references: ReferenceVolum
       ...references.volumeMounts,
     ],
   };
+}
+
+/** Where the plugin for kubectl is answered; variables of sources have other names. */
+function adminVariables({ adminKey, effective: { port } }: ShardPlan): object[] {
+  if (adminKey === undefined) return [];
+  const adminPort = ADMIN_PORT === port ? ADMIN_PORT + 1 : ADMIN_PORT;
+  return [
+    { name: ADMIN_PORT_VARIABLE, value: String(adminPort) },
+    { name: ADMIN_KEY_VARIABLE, value: adminKey },
+  ];
 }

@@ -23,6 +23,8 @@ export interface ShardPlan {
   readonly pod: ReturnType<typeof podFields>;
   readonly restartedAt: string | undefined;
   readonly owners: readonly OwnerReference[];
+  /** What who operates the pods has to know: the uid of the oldest source that runs. Undefined without a cluster. */
+  readonly adminKey: string | undefined;
   /** What of `scraper` and the members is known. */
   readonly effective: EffectiveSettings;
 }
@@ -36,6 +38,8 @@ export function plan(
   const pod = podFields(group.settings);
   // Written out, because pods without rights may not open the scraper's own default, 80.
   const scraper = { servicePort: DEFAULT_PORT, ...scraperSection(group.settings) };
+  const [oldest] = group.members;
+  const adminKey = context.owners.find(({ name }) => name === oldest?.resource)?.uid || undefined;
   const shards = shardsOf(group.members, context.shards);
   const shardOf = new Map(shards.flatMap((shard, index) => shard.map(({ resource }) => [resource, index] as const)));
   return shards.map((shard, index) => {
@@ -52,6 +56,7 @@ export function plan(
       replicas: Math.ceil((pod.replicas ?? 1) / shards.length),
       pod,
       restartedAt: group.restartedAt,
+      adminKey,
       effective: effectiveSettings({ scraper, members: shard, variables }),
       owners: context.owners.filter(({ name }) => (shardOf.get(name) ?? 0) === index),
     };

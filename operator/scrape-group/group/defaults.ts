@@ -8,3 +8,6 @@ export const CONFIG_FOLDER = '/etc/otel-api-scraper';
 export const STATE_FOLDER = '/var/lib/otel-api-scraper';
 /** Of the volume that holds the state. */
 export const STATE = 'state';
+/** Variables by which the scraper answers who operates it; the plugin for kubectl reads them from the pod. */
+export const ADMIN_PORT_VARIABLE = 'SCRAPER_ADMIN_PORT';
+export const ADMIN_KEY_VARIABLE = 'SCRAPER_ADMIN_KEY';

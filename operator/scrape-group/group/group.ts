@@ -16,7 +16,8 @@ import {
   scraperSection,
 } from './settings.ts';
 
-const DEFAULT_GROUP = 'default';
+/** Of sources that name none. */
+export const DEFAULT_GROUP = 'default';
 
 /** The group that runs a source. */
 export const groupNameOf = ({ spec }: Pick<ApiScrapeSource, 'spec'>): string => spec.group ?? DEFAULT_GROUP;
