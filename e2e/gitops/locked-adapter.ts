@@ -101,14 +101,14 @@ export class LockedAdapter implements AsyncDisposable {
     await this.#cluster.apply(text, '--server-side', '-n', this.namespace);
   }
 
-  /** Resolves when a client listens for changes of the server's lists, through one replica. */
-  async listen(): Promise<AsyncDisposable> {
-    const [client, place] = [this.#clients[0], this.places[0]];
-    const response = await client?.listen(place as Place);
+  /** Resolves when another client, which lists nothing, listens for changes of the server's lists through one replica. */
+  async listen(family: Family): Promise<AsyncDisposable> {
+    const [place] = this.places as [Place];
+    const response = await (await asking(family, place)).listen(place);
     await eventually(() => this.upstream.streams.size).toBeGreaterThan(0);
     return {
       [Symbol.asyncDispose]: async () => {
-        await response?.body?.cancel();
+        await response.body?.cancel();
         await eventually(() => this.upstream.streams.size).toBe(0);
       },
     };

@@ -37,7 +37,7 @@ test('what changes is hidden within 2 s of its announcement, told within 30 s, a
   operated: cluster,
 }) => {
   const { upstream } = adapter;
-  const listening = await adapter.listen();
+  const listening = await adapter.listen('with a session');
   await refreshed(adapter);
   const events = await driftEvents(cluster, adapter);
   const toldMs = told(cluster, adapter);
@@ -64,7 +64,7 @@ test('what changes is hidden within 2 s of its announcement, told within 30 s, a
 test('what changes without a word is hidden when the list that pods know is over', async ({ adapter }) => {
   const { upstream } = adapter;
   {
-    await using _listening = await adapter.listen();
+    await using _listening = await adapter.listen('without a session');
     await refreshed(adapter);
   }
   upstream.tools = changed();
@@ -90,7 +90,7 @@ test('a commit approves as well', { timeout: 600_000 }, async ({ adapter, operat
   await using _application = await argo.apply(where);
   await argo.waitUntilHealthy(repository, first);
 
-  await using _listening = await adapter.listen();
+  await using _listening = await adapter.listen('without a session');
   await refreshed(adapter);
   upstream.tools = changed();
   const announced = performance.now();
