@@ -126,12 +126,12 @@ async function expectRefused(adapter: LockedAdapter): Promise<void> {
     });
   }
   expect(adapter.upstream.called).toEqual([]);
-  expect(await adapter.listed()).toEqual(Array(6).fill(['same']));
+  for (const names of await adapter.listed()) expect(names).toEqual(['same']);
 }
 
 async function expectServed(adapter: LockedAdapter): Promise<void> {
   for (const { result } of await adapter.call('send')) expect(result).toHaveProperty('content');
-  expect(await adapter.listed()).toEqual(Array(6).fill(BOTH));
+  for (const names of await adapter.listed()) expect(names).toEqual(BOTH);
 }
 
 /** How long it took since then until the operator said so, in milliseconds. */
@@ -161,7 +161,7 @@ async function driftEvents(cluster: Cluster, { namespace }: Pick<LockedAdapter, 
   const events = await cluster.list('events.events.k8s.io', namespace);
   return events
     .filter((event) => event['reason'] === 'ToolDrift')
-    .map((event) => `${event.metadata.uid} ${String(at(event, 'series', 'count') ?? 1)} ${String(event['note'])}`);
+    .map((event) => `${event.metadata.uid} ${JSON.stringify(at(event, 'series'))} ${String(event['note'])}`);
 }
 
 function print(what: string, figures: Readonly<Record<string, number>>): void {

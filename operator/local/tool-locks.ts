@@ -5,7 +5,6 @@ import type { Child } from '../mcp-adapter/build/build.ts';
 import { type CachedLock, cachedLock, lockText, problemsOf } from '../mcp-adapter/lock/cached-lock.ts';
 import { lockConfigMap } from '../mcp-adapter/lock/lock-config-map.ts';
 import { lockPlan, locksOfAdapter } from '../mcp-adapter/lock/locks-of-adapter.ts';
-import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import type { Manifest } from './manifests.ts';
 
 const isLock = ({ object: { apiVersion, kind } }: Manifest): boolean =>
