@@ -23,7 +23,7 @@ export type RawHandler = (request: RecordedRequest, res: ServerResponse) => void
 
 export interface RawUpstream extends AsyncDisposable {
   readonly port: number;
-  /** `http://127.0.0.1:<port>`, without a slash at the end. */
+  /** `http://<host>:<port>`, without a slash at the end. */
   readonly url: string;
   /** Every request so far, in order of arrival; a request is there once its body is complete. */
   readonly requests: RecordedRequest[];
@@ -36,8 +36,8 @@ export interface RawUpstream extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** An HTTP server in this process that does exactly what `handler` writes. */
-export async function startRawUpstream(handler: RawHandler): Promise<RawUpstream> {
+/** An HTTP server in this process that does exactly what `handler` writes. `host` is what it listens on. */
+export async function startRawUpstream(handler: RawHandler, host = '127.0.0.1'): Promise<RawUpstream> {
   const requests: RecordedRequest[] = [];
   const arrivals = new EventEmitter();
   arrivals.setMaxListeners(0);
@@ -63,10 +63,10 @@ export async function startRawUpstream(handler: RawHandler): Promise<RawUpstream
     await closed;
   }
 
-  const port = await listen(server);
+  const port = await listen(server, 0, host);
   return {
     port,
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${host}:${port}`,
     requests,
     async waitForRequest(matches, timeoutMs = 5000) {
       const signal = AbortSignal.timeout(timeoutMs);
@@ -79,7 +79,7 @@ export async function startRawUpstream(handler: RawHandler): Promise<RawUpstream
       }
     },
     die,
-    listenAgain: async () => void (await listen(server, port)),
+    listenAgain: async () => void (await listen(server, port, host)),
     close: die,
     [Symbol.asyncDispose]: die,
   };

@@ -129,6 +129,45 @@ interface Workload {
 
 const workload = async (): Promise<Workload> => (await live(DEPLOYMENTS, 'demo'))['spec'] as Workload;
 
+describe('an object that is too large to be held', () => {
+  it('is read when it is written, and not at rest', async () => {
+    const { run, writes } = operator();
+    const reads: string[] = [];
+    /** The label stands for the content. */
+    const large = (version: string, content: string | undefined): Desired => {
+      const light = configMap({});
+      const { data: _data, ...object } = light.object;
+      const metadata = { ...object.metadata, labels: { ...LABELS, version } };
+      const whole = async () => {
+        reads.push(version);
+        return content === undefined ? undefined : { ...object, metadata, data: { content } };
+      };
+      return { ...light, object: { ...object, metadata }, whole };
+    };
+    expect(outcomes(await run([large('1', 'one'), service()]))).toEqual(['ConfigMap created', 'Service created']);
+    expect((await live(CONFIG_MAPS, 'demo-config')).metadata.ownerReferences).toEqual(ownership.owners);
+    expect(outcomes(await run([large('1', 'one'), service()]))).toEqual(['ConfigMap unchanged', 'Service unchanged']);
+    expect([reads, writes()]).toEqual([['1'], []]);
+
+    // What others change is seen, though nothing is held that it could be compared with.
+    await real.api.merge({ data: { content: 'other' } }, CONFIG_MAPS, { name: 'demo-config', namespace });
+    expect(outcomes(await run([large('1', 'one')]))).toContain('ConfigMap changed');
+    expect((await live(CONFIG_MAPS, 'demo-config'))['data']).toEqual({ content: 'one' });
+    expect(outcomes(await run([large('2', 'two')]))).toContain('ConfigMap changed');
+    expect((await live(CONFIG_MAPS, 'demo-config'))['data']).toEqual({ content: 'two' });
+    expect(reads).toEqual(['1', '1', '2']);
+  });
+
+  it('waits where it cannot be read, and is not touched meanwhile', async () => {
+    const { run, writes } = operator();
+    await run([configMap({ content: 'one' })]);
+    const gone: Desired = { ...configMap({}), whole: async () => undefined };
+    expect(outcomes(await run([gone, service()]))).toEqual(['ConfigMap waiting', 'Service blocked']);
+    expect(writes()).toEqual([]);
+    expect((await live(CONFIG_MAPS, 'demo-config'))['data']).toEqual({ content: 'one' });
+  });
+});
+
 describe('steady state', () => {
   it('makes the objects with their owner, and then writes nothing', async () => {
     const { run, writes } = operator();

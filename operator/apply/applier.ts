@@ -27,6 +27,7 @@ interface Attempt {
   /** With its owners. */
   readonly object: KubernetesObject;
   readonly live: KubernetesObject | undefined;
+  readonly ownership: Ownership;
   readonly memory: Map<string, ApplyMemory>;
   readonly signal: AbortSignal;
 }
@@ -164,7 +165,7 @@ export class Applier {
       if (known !== undefined) return { ...nameOf(desired), ...known };
       const isRepair = before?.refusal === undefined && before?.desired === hashOf(object);
       signal.throwIfAborted();
-      const attempt: Attempt = { desired, object, live, memory, signal };
+      const attempt: Attempt = { desired, object, live, ownership, memory, signal };
       try {
         return isRepair ? await this.#repair(attempt) : await this.#write(attempt);
       } catch (error) {
@@ -219,9 +220,14 @@ export class Applier {
     const { resource } = desired;
     const id = idOf(desired);
     try {
-      if (live !== undefined) await this.#transfer.before(object, resource, live, signal);
-      const result = await this.#applyExactly(attempt);
-      memory.set(id, afterWrite(object, live, result));
+      const whole = await wholeOf(attempt);
+      if (whole === undefined) {
+        const message = `${resource.kind} ${object.metadata.name} waits: what it is made from has changed`;
+        return { ...nameOf(desired), outcome: 'waiting', message };
+      }
+      if (live !== undefined) await this.#transfer.before(whole, resource, live, signal);
+      const result = await this.#applyExactly({ ...attempt, object: whole });
+      memory.set(id, afterWrite(object, live, result, desired.whole !== undefined));
       const outcome = live === undefined ? 'created' : liveHash(result) === liveHash(live) ? 'unchanged' : 'changed';
       return { ...nameOf(desired), outcome, object: result };
     } catch (error) {
@@ -278,7 +284,14 @@ const UNSETTLED: ReadonlyMap<Outcome, number> = new Map([
   ['refused', REFUSED_MS],
 ]);
 
-function withOwners({ object, owned }: Desired, { owners }: Ownership): KubernetesObject {
+async function wholeOf({ desired, object, ownership, signal }: Attempt): Promise<KubernetesObject | undefined> {
+  if (desired.whole === undefined) return object;
+  const whole = await desired.whole(signal);
+  signal.throwIfAborted();
+  return whole === undefined ? undefined : withOwners({ ...desired, object: whole }, ownership);
+}
+
+function withOwners({ object, owned }: Pick<Desired, 'object' | 'owned'>, { owners }: Ownership): KubernetesObject {
   const metadata = owned && owners.length > 0 ? { ...object.metadata, ownerReferences: owners } : object.metadata;
   return withoutNulls({ ...object, metadata }) as KubernetesObject;
 }

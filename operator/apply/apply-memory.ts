@@ -32,12 +32,17 @@ const memoryOf = (object: KubernetesObject, live: Live): Omit<ApplyMemory, 'writ
   resourceVersion: live?.metadata.resourceVersion,
 });
 
-export const afterWrite = (object: KubernetesObject, before: Live, result: KubernetesObject): ApplyMemory => ({
-  ...memoryOf(object, result),
+/** @param isLarge whether the result is too large to be held until the caches show it */
+export function afterWrite(
+  object: KubernetesObject,
+  before: Live,
+  result: KubernetesObject,
+  isLarge = false,
+): ApplyMemory {
   // Only what was changed comes back as a change of the caches.
-  written:
-    result.metadata.resourceVersion === before?.metadata.resourceVersion ? undefined : withoutManagedFields(result),
-});
+  const isChanged = result.metadata.resourceVersion !== before?.metadata.resourceVersion;
+  return { ...memoryOf(object, result), written: isChanged && !isLarge ? withoutManagedFields(result) : undefined };
+}
 
 export const afterRefusal = (object: KubernetesObject, live: Live, refusal: Refusal): ApplyMemory => ({
   ...memoryOf(object, live),

@@ -11,6 +11,11 @@ export interface Existing {
 export interface Desired extends Existing {
   /** Whether it gets the family's owner references, and so goes when they are gone. */
   readonly owned: boolean;
+  /**
+   * For an object that is too large to be held: all of it, read when it is written; `object` is then what stands for it,
+   * another one for each content. Undefined: it cannot be had now.
+   */
+  readonly whole?: (signal: AbortSignal) => Promise<KubernetesObject | undefined>;
 }
 
 /** The objects that one key's reconcile makes. */

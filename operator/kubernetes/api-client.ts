@@ -57,7 +57,7 @@ export class ApiClient implements KubernetesApi {
   ): Promise<ObjectList> {
     for (let lists = 1; ; lists++) {
       try {
-        const limit = lists <= PAGED_LISTS ? this.#pageSize : undefined;
+        const limit = resource.pageSize ?? (lists <= PAGED_LISTS ? this.#pageSize : undefined);
         return await this.#pages(resource, selection, { limit, keep, signal });
       } catch (error) {
         // The state that the first page showed has been compacted away before the last one was asked for.

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 
 import { ApiClient } from './api-client.ts';
-import { CONFIG_MAPS } from './resources.ts';
+import { CONFIG_MAPS, MCP_TOOL_LOCKS, SERVICES } from './resources.ts';
 import { MalformedEventError } from './watch-stream.ts';
 
 /** What no healthy API server does on demand. */
@@ -130,8 +130,15 @@ describe('a list whose pages expire', () => {
   test('each time is at last asked for in one piece', async () => {
     const first = answer(200, page(['old'], 'next'));
     const { client, requests } = await serverOf(first, expired, first, expired, answer(200, page(['a', 'b'])));
-    expect((await client.list(CONFIG_MAPS, {})).items).toHaveLength(2);
+    expect((await client.list(SERVICES, {})).items).toHaveLength(2);
     expect(requests.map(({ url }) => url!.includes('limit=500'))).toEqual([true, true, true, true, false]);
+  });
+
+  test('each time is an error where one piece would be too large', async () => {
+    const first = answer(200, page(['old'], 'next'));
+    const { client, requests } = await serverOf(first, expired, first, expired, first, expired);
+    await expect(client.list(MCP_TOOL_LOCKS, {})).rejects.toMatchObject({ code: 410 });
+    expect(requests.map(({ url }) => url!.includes('limit=20'))).toEqual(Array(6).fill(true));
   });
 });
 

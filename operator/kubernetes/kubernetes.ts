@@ -52,6 +52,11 @@ export interface Resource {
   /** Lower-case plural: `deployments`. */
   readonly plural: string;
   readonly namespaced: boolean;
+  /**
+   * Objects in one page of a list, where they may be so large that a page of the usual length would not fit into memory;
+   * such a list is never asked for in one piece.
+   */
+  readonly pageSize?: number;
 }
 
 /** Which objects of a resource: those of one namespace, or of all when it is undefined. */

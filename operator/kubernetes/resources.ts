@@ -1,5 +1,8 @@
 import type { Resource } from './kubernetes.ts';
 
+/** Of objects that may have 1 MiB. */
+const LARGE = { pageSize: 20 };
+
 /** The resources that the operator reads or writes. */
 const core = (kind: string, plural: string): Resource => ({ apiVersion: 'v1', kind, plural, namespaced: true });
 const of = (apiVersion: string, kind: string, plural: string): Resource => ({
@@ -10,10 +13,11 @@ const of = (apiVersion: string, kind: string, plural: string): Resource => ({
 });
 
 export const MCP_ADAPTERS = of('mcpadapter.io/v1alpha1', 'McpAdapter', 'mcpadapters');
-export const MCP_TOOL_LOCKS = of('mcpadapter.io/v1alpha1', 'McpToolLock', 'mcptoollocks');
+export const MCP_TOOL_LOCKS: Resource = { ...of('mcpadapter.io/v1alpha1', 'McpToolLock', 'mcptoollocks'), ...LARGE };
 export const API_SCRAPE_SOURCES = of('mcpadapter.io/v1alpha1', 'ApiScrapeSource', 'apiscrapesources');
 
-export const CONFIG_MAPS = core('ConfigMap', 'configmaps');
+/** Some hold a tool lock. */
+export const CONFIG_MAPS: Resource = { ...core('ConfigMap', 'configmaps'), ...LARGE };
 export const SERVICES = core('Service', 'services');
 export const SERVICE_ACCOUNTS = core('ServiceAccount', 'serviceaccounts');
 export const STORAGE_CLAIMS = core('PersistentVolumeClaim', 'persistentvolumeclaims');

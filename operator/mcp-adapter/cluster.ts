@@ -30,8 +30,8 @@ export interface Cluster {
   readonly status: StatusWriter;
   /** Of McpToolLocks. */
   readonly lockStatus: StatusWriter;
-  /** For what is noted on pods. */
-  readonly api: Pick<KubernetesApi, 'merge'>;
+  /** For what is noted on pods, and for the documents of locks, which no cache holds. */
+  readonly api: Pick<KubernetesApi, 'get' | 'merge'>;
   readonly events: EventRecorder;
   readonly podHealth: PodHealthCache<PodHealth>;
   readonly handshakes: HandshakeProber;

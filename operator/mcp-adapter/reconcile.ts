@@ -5,7 +5,7 @@ import { Budget, RESOURCE_MS } from '../tasks/budget.ts';
 import { RefusedError } from '../tasks/refused-error.ts';
 import type { Subject } from '../tasks/task.ts';
 import { newestPods, referencesRevision } from '../health/revision.ts';
-import type { ApplyReport } from '../apply/desired.ts';
+import type { ApplyReport, Desired } from '../apply/desired.ts';
 import { messagesOf, ownObject } from '../apply/family-objects.ts';
 import { textAt } from '../kubernetes/unstructured.ts';
 import type { Key } from '../kubernetes/key.ts';
@@ -20,7 +20,8 @@ import type { Checked } from './check/check.ts';
 import type { Cluster } from './cluster.ts';
 import type { EffectiveConfig } from './config/effective-config.ts';
 import { configMapName, lockConfigMapName } from './config/labels.ts';
-import { lockConfigMap } from './lock/lock-config-map.ts';
+import { lockConfigMapOf } from './lock/lock-config-map.ts';
+import { lockedNames } from './lock/locked-names.ts';
 import { lockPlan, type LockPlan, type LocksOfAdapter } from './lock/locks-of-adapter.ts';
 import { type Observed, observe } from './observe.ts';
 import { requeueInterval } from './status/requeue-interval.ts';
@@ -50,7 +51,7 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
     children === undefined || !checked.ok
       ? undefined
       : await cluster.applier.apply(
-          withGrownClaims([...lockOf(checked.adapter, locks, plan), ...children], observed.existing),
+          withGrownClaims([...lockOf(checked.adapter, locks, plan, cluster), ...children], observed.existing),
           family,
           signal,
         );
@@ -59,7 +60,9 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
     : { kind: 'refused', reason: checked.reason, message: problemsText(checked.problems) };
 
   const told = [...warnings, ...lockWarnings(observed, locks)];
-  const outcome = { observed, checked, config, warnings: told, applyResult, paused, applied, locks, lockPlan: plan };
+  const nameOf = await lockedNames(locks.chosen, observed.health, cluster.api, signal);
+  const lock = { locks, lockPlan: plan, nameOf };
+  const outcome = { observed, checked, config, warnings: told, applyResult, paused, applied, ...lock };
   const inputs = statusInputsOf(outcome, cluster);
   const status = report(inputs);
   const { changed, retryAfterMs } = await cluster.status.write(observed.resource, status, signal);
@@ -145,8 +148,8 @@ function lockWarnings({ resource }: Observed, { chosen }: LocksOfAdapter): strin
 }
 
 /** Its ConfigMap, before all that mounts it. */
-const lockOf = (adapter: McpAdapter, { chosen }: LocksOfAdapter, plan: LockPlan): Child[] =>
-  plan === 'apply' && chosen !== undefined ? [lockConfigMap(adapter, chosen.content)] : [];
+const lockOf = (adapter: McpAdapter, { chosen }: LocksOfAdapter, plan: LockPlan, { api }: Cluster): Desired[] =>
+  plan === 'apply' && chosen !== undefined ? [lockConfigMapOf(adapter, chosen, api)] : [];
 
 const isPaused = (checked: Checked): boolean => checked.ok && checked.adapter.spec.paused === true;
 

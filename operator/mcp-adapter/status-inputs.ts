@@ -16,8 +16,7 @@ import type { Cluster } from './cluster.ts';
 import type { EffectiveConfig } from './config/effective-config.ts';
 import type { Observed } from './observe.ts';
 import { HANDSHAKE_NOTE, type HandshakeState } from './status/ready.ts';
-import { nameIn } from './lock/locked-names.ts';
-import { comparisonOf } from './lock/comparison.ts';
+import { comparisonOf, type NameOf } from './lock/comparison.ts';
 import type { LockPlan, LocksOfAdapter } from './lock/locks-of-adapter.ts';
 import type { LockInputs } from './status/lock-condition.ts';
 import type { NetworkState, StatusInputs, ApplyResult } from './status/report.ts';
@@ -28,6 +27,7 @@ import { redactedHealth, UNNAMED_ISSUER } from './health/redacted-health.ts';
 export interface Outcome {
   readonly locks: LocksOfAdapter;
   readonly lockPlan: LockPlan;
+  readonly nameOf: NameOf;
   readonly observed: Observed;
   readonly checked: Checked;
   /** What of the configuration is known; undefined when it is not valid. */
@@ -67,7 +67,7 @@ export function statusInputsOf(outcome: Outcome, cluster: Cluster): StatusInputs
 }
 
 /** Undefined where neither a McpToolLock names the adapter nor its configuration a file. */
-function lockInputsOf({ observed, locks: { chosen }, lockPlan }: Outcome): LockInputs | undefined {
+function lockInputsOf({ observed, locks: { chosen }, lockPlan, nameOf }: Outcome): LockInputs | undefined {
   const config = valueAt(observed.resource, ['spec', 'config']);
   const file = valueAt(config, ['core', 'tool_lock']);
   if (chosen === undefined && (file === undefined || file === null)) return undefined;
@@ -83,7 +83,7 @@ function lockInputsOf({ observed, locks: { chosen }, lockPlan }: Outcome): LockI
       observed.health.filter(({ pod }) => ready.has(pod)),
       servers,
       chosen?.status,
-      chosen && nameIn(chosen.content),
+      nameOf,
     ),
   };
 }

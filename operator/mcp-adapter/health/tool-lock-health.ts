@@ -88,7 +88,7 @@ function parseDefinition(document: unknown): FoundDefinition | undefined {
   return {
     kind,
     name: kind === 'instructions' ? '' : textAt(document, 'name')?.slice(0, MAX_NAME),
-    locked: textAt(document, 'locked'),
+    locked: textAt(document, 'locked')?.slice(0, MAX_NAME),
     fields: fields.slice(0, MAX_FIELDS).map((field) => field.slice(0, MAX_WORD)),
   };
 }

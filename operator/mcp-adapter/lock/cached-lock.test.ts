@@ -1,17 +1,22 @@
 import { createHash } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it, test } from 'vitest';
+import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
 import { lockDocument, toolLock } from '../testing/locks.ts';
-import { cachedLock, MAX_LOCK_BYTES } from './cached-lock.ts';
+import { cachedLock, lockText, MAX_LOCK_BYTES } from './cached-lock.ts';
 import { lockPlan, locksOfAdapter } from './locks-of-adapter.ts';
 
-it('keeps the document as one text, with its digest, and nothing that is of no use', () => {
+it('keeps the digest of the document as one text, and nothing that is of no use', () => {
   const given = toolLock('one', { document: { mode: 'audit', ...lockDocument(1) }, status: { drifted: 1 } });
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', team: 'a' };
   const managedFields = [{ manager: 'kubectl', operation: 'Apply' as const }];
   const { content, ...lock } = cachedLock({ ...given, metadata: { ...given.metadata, annotations, managedFields } });
-  expect(content.refusal).toBeUndefined();
-  expect(JSON.parse(content.text)).toEqual({ mode: 'audit', ...lockDocument(1) });
-  expect(content.digest).toBe(createHash('sha256').update(content.text).digest('hex').slice(0, 32));
+  const { text, ...read } = lockText(given['spec']);
+  expect(JSON.parse(text)).toEqual({ mode: 'audit', ...lockDocument(1) });
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, 32);
+  expect(read).toEqual({ digest, refusal: undefined });
+  expect(content).toEqual(read);
   expect(lock).toEqual({
     ...given,
     metadata: { ...given.metadata, annotations: { team: 'a' } },
@@ -20,16 +25,31 @@ it('keeps the document as one text, with its digest, and nothing that is of no u
 });
 
 it('takes 1,000 tools with all fields, well below what a ConfigMap holds', () => {
-  const { content } = cachedLock(toolLock('large', { document: lockDocument(1000) }));
-  expect(content.refusal).toBeUndefined();
-  expect(content.text.length).toBeGreaterThan(750_000);
-  expect(content.text.length).toBeLessThan(MAX_LOCK_BYTES * 0.8);
+  const large = toolLock('large', { document: lockDocument(1000) });
+  const { text, refusal } = lockText(large['spec']);
+  expect(refusal).toBeUndefined();
+  expect(text.length).toBeGreaterThan(750_000);
+  expect(text.length).toBeLessThan(MAX_LOCK_BYTES * 0.8);
 });
+
+it('keeps less than 10 KB of a lock of 1,000 tools in memory', () => {
+  const given = JSON.stringify(toolLock('large', { document: lockDocument(1000) }));
+  const before = heapUsed();
+  const kept = Array.from({ length: 20 }, () => cachedLock(JSON.parse(given) as KubernetesObject));
+  expect((heapUsed() - before) / kept.length).toBeLessThan(10_000);
+  expect(new Set(kept.map(({ content }) => content.digest)).size).toBe(1);
+});
+
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
 
 it('refuses what does not fit into a ConfigMap, with both numbers', () => {
   const { servers } = lockDocument(1000) as { servers: { files: object } };
   const { content } = cachedLock(toolLock('large', { document: { servers: { ...servers, more: servers.files } } }));
-  expect(content).toMatchObject({ text: '', refusal: { reason: 'TooLarge' } });
+  expect(content).toMatchObject({ digest: '', refusal: { reason: 'TooLarge' } });
   expect(content.refusal?.message).toMatch(/^The lock is 1\d{6} bytes long, and the ConfigMap .* can hold 1048576\. /);
 });
 
@@ -45,7 +65,7 @@ test.each([
   ['a member that parsers lose', { servers: JSON.parse('{"__proto__":{}}') as object }, 'spec.servers.__proto__ '],
 ])('refuses %s', (_what, document, path) => {
   const { content } = cachedLock(toolLock('bad', { document }));
-  expect(content).toMatchObject({ text: '', digest: '', refusal: { reason: 'InvalidSpec' } });
+  expect(content).toMatchObject({ digest: '', refusal: { reason: 'InvalidSpec' } });
   expect(content.refusal?.message).toContain(path);
 });
 

@@ -8,7 +8,7 @@ import { isObject, textAt } from '../../kubernetes/unstructured.ts';
 import { withoutManagedFields } from '../../kubernetes/without-fields.ts';
 import { problemsText } from '../../validation/problems-text.ts';
 
-/** A McpToolLock as the caches keep it: its document as one text, which takes a tenth of the memory. */
+/** A McpToolLock as the caches keep it: without its document, which is up to 1 MiB and seldom needed (`readLock`). */
 export interface CachedLock extends KubernetesObject {
   /** Only who it is for. */
   readonly spec: { readonly adapterRef?: { readonly name?: string } };
@@ -17,11 +17,14 @@ export interface CachedLock extends KubernetesObject {
 }
 
 export interface LockContent {
-  /** The document as pods get it, JSON; '' for one that is refused. */
-  readonly text: string;
-  /** Start of its SHA-256. */
+  /** Start of the SHA-256 of the document as pods get it; '' for one that is refused. */
   readonly digest: string;
   readonly refusal: LockRefusal | undefined;
+}
+
+export interface LockText extends LockContent {
+  /** The document as pods get it, JSON; '' for one that is refused. */
+  readonly text: string;
 }
 
 /** Why a lock cannot be used; the reason of its condition `Accepted`. */
@@ -42,18 +45,19 @@ export function cachedLock(object: KubernetesObject): CachedLock {
   const { apiVersion, kind, metadata, spec, status } = withoutManagedFields(object);
   const { [LAST_APPLIED]: _last, ...annotations } = metadata.annotations ?? {};
   const name = textAt(spec, 'adapterRef', 'name');
+  const { text: _text, ...content } = lockText(spec);
   return {
     apiVersion,
     kind,
     metadata: { ...metadata, annotations },
     spec: name === undefined ? {} : { adapterRef: { name } },
-    content: contentOf(spec),
+    content,
     ...(isObject(status) ? { status } : {}),
   };
 }
 
 /** What of a lock is judged without anything else. */
-function contentOf(spec: unknown): LockContent {
+export function lockText(spec: unknown): LockText {
   const problems = problemsOf(spec);
   if (problems.length > 0) return refused('InvalidSpec', problemsText(problems));
   const { adapterRef: _adapterRef, ...document } = spec as Record<string, unknown>;
@@ -69,7 +73,7 @@ function contentOf(spec: unknown): LockContent {
   return { text, digest: digestOf(text), refusal: undefined };
 }
 
-const refused = (reason: LockRefusal['reason'], message: string): LockContent => ({
+const refused = (reason: LockRefusal['reason'], message: string): LockText => ({
   text: '',
   digest: '',
   refusal: { reason, message },

@@ -1,31 +1,59 @@
 import { valueAt } from '../../../lib/json/tree.ts';
+import type { KubernetesApi } from '../../kubernetes/kubernetes.ts';
+import { MCP_TOOL_LOCKS } from '../../kubernetes/resources.ts';
 import { isObject, textAt } from '../../kubernetes/unstructured.ts';
-import type { LockContent } from './cached-lock.ts';
+import type { PodHealth } from '../health/pod-health.ts';
+import { STATES } from '../health/tool-lock-health.ts';
+import type { CachedLock, LockContent } from './cached-lock.ts';
 import type { NameOf } from './comparison.ts';
 
-const known = new WeakMap<LockContent, ReadonlyMap<string, string>>();
+/** What pods asked for last, with undefined for what the lock does not have. */
+type Names = ReadonlyMap<string, string | undefined>;
 
-/** By what names a lock calls definitions: pods tell those without their token the digest that was approved, no name. */
-export const nameIn =
-  (content: LockContent): NameOf =>
-  (server, kind, digest) =>
-    namesOf(content).get(idOf(server, kind, digest));
+/** For each version of a lock; as many as pods tell of, so that a lock of a thousand names takes no memory. */
+const known = new WeakMap<LockContent, Names>();
 
-/** Read when the first is asked for, once for each version of a lock. */
-function namesOf(content: LockContent): ReadonlyMap<string, string> {
-  const before = known.get(content);
-  if (before !== undefined) return before;
-  const servers = content.text === '' ? {} : valueAt(JSON.parse(content.text), ['servers']);
-  const names = new Map(
-    entries(servers).flatMap(([server, kinds]) =>
+/**
+ * By what names a lock calls what pods tell of: without their token they tell the digest that was approved, and no name.
+ * The lock is read when they tell another one.
+ * @throws the error of the API server
+ */
+export async function lockedNames(
+  lock: CachedLock | undefined,
+  health: readonly PodHealth[],
+  api: Pick<KubernetesApi, 'get'>,
+  signal: AbortSignal,
+): Promise<NameOf> {
+  const asked = new Set(health.flatMap(unnamed));
+  if (lock === undefined || lock.content.refusal !== undefined || asked.size === 0) return () => undefined;
+  let names = known.get(lock.content);
+  if (names === undefined || ![...asked].every((id) => names?.has(id))) {
+    const live = await api.get(MCP_TOOL_LOCKS, lock.metadata, signal);
+    const all = namesIn(live?.['spec']);
+    names = new Map([...asked].map((id) => [id, all.get(id)]));
+    known.set(lock.content, names);
+  }
+  return (server, kind, digest) => names.get(idOf(server, kind, digest));
+}
+
+const unnamed = ({ toolLock }: PodHealth): string[] =>
+  (toolLock?.servers ?? []).flatMap(({ id, found }) =>
+    STATES.flatMap((state) =>
+      found[state].listed.flatMap(({ kind = '', name, locked }) =>
+        name !== undefined || locked === undefined ? [] : [idOf(id, kind, locked)],
+      ),
+    ),
+  );
+
+/** @param spec of a lock, of any shape */
+const namesIn = (spec: unknown): ReadonlyMap<string, string> =>
+  new Map(
+    entries(valueAt(spec, ['servers'])).flatMap(([server, kinds]) =>
       entries(kinds).flatMap(([kind, definitions]) =>
         entries(definitions).map(([name, one]) => [idOf(server, kind, textAt(one, 'digest') ?? ''), name] as const),
       ),
     ),
   );
-  known.set(content, names);
-  return names;
-}
 
 const entries = (value: unknown): [string, unknown][] => (isObject(value) ? Object.entries(value) : []);
 

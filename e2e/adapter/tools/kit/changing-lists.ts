@@ -22,7 +22,8 @@ export interface ChangingLists extends AsyncDisposable {
   announce(): void;
 }
 
-export async function startChangingLists(): Promise<ChangingLists> {
+/** `host` is what it listens on and what stands in its URL. */
+export async function startChangingLists(host?: string): Promise<ChangingLists> {
   const streams = new Set<ServerResponse>();
   const tell = (res: ServerResponse, message: object): void => void res.write(`data: ${JSON.stringify(message)}\n\n`);
   const open = (res: ServerResponse): void => {
@@ -61,7 +62,7 @@ export async function startChangingLists(): Promise<ChangingLists> {
     res
       .writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'one' })
       .end(JSON.stringify({ jsonrpc: '2.0', id, result }));
-  });
+  }, host);
   const lists: ChangingLists = {
     url: `${raw.url}/mcp`,
     tools: [],
