@@ -30,7 +30,7 @@ const NO_STAGE = {
   items: async function* () {},
   pathsOf: () => [],
   removeStray: () => Promise.resolve(),
-  removeTemporary: () => Promise.resolve(0),
+  removeEntries: () => Promise.resolve(0),
 };
 
 export interface JanitorDeps {

@@ -46,7 +46,7 @@ export interface SweepDeps {
   readonly store: StateStore;
   readonly sessionFiles: SessionFiles;
   readonly bytes: FileDiscard;
-  readonly stage: Pick<StagingArea, 'items' | 'pathsOf' | 'removeStray' | 'removeTemporary'>;
+  readonly stage: Pick<StagingArea, 'items' | 'pathsOf' | 'removeStray' | 'removeEntries'>;
   readonly blobStore: Pick<BlobStore, 'has' | 'items' | 'remove'> | undefined;
   /** False while the store is unavailable or replaced by memory: bytes are not deleted on its word. */
   readonly usable: () => boolean;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { type PathName, renaming, withHandles } from './path-names.ts';
+import { type PathName, renaming, withHandles, withoutPaths } from './path-names.ts';
 
 const ID = '0123456789abcdef0123456789abcdef';
 const HANDLE = 'artifact://sessions/s/f/page one.png';
@@ -81,6 +81,17 @@ describe('the folder of a session', () => {
   ])('%s', (_form, text, said) => {
     expect(renamed(text)).toBe(said);
   });
+});
+
+test('a message that belongs to no call names no folder of a session, whosever it is', () => {
+  const said = {
+    own: `/d/sessions/${SESSION}/${ID}/x`,
+    of: `/d/uploads/sessions/${'2'.repeat(32)}/${ID}/x y`,
+    at: '/d/x',
+  };
+  const message = JSON.stringify({ method: 'notifications/message', params: { data: said } });
+  const shown = { own: '(folder)', of: '(folder) y', at: '/d/x' };
+  expect(JSON.parse(withoutPaths(message, SESSION))).toMatchObject({ params: { data: shown } });
 });
 
 describe('a path as the tool wrote it', () => {

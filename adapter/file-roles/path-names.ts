@@ -10,6 +10,7 @@ export type PathName =
   /** As the tool wrote it. */
   | { readonly text: string; readonly handle: string };
 
+const FOLDER = '(folder)';
 /** What ends a path in a text, seen from its middle; a URL may have more in it. */
 const STOPS = /[\s"'`<>()[\]{}|;,=*]/;
 const URL_STOPS = /[\s"'`<>()[\]{}|]/;
@@ -56,6 +57,10 @@ export function withHandles(message: string, at: Span, names: readonly PathName[
   }
   return splice(message, edits);
 }
+
+/** A message of a session that belongs to no call that is known: paths of the storage, of whatever session, are a folder to it. */
+export const withoutPaths = (message: string, sessionId: string): string =>
+  withHandles(message, { start: 0, end: message.length }, [{ session: sessionId, handle: FOLDER }]);
 
 /** Replaces paths in a text by handles. Of the names of one folder, the longest counts. */
 export function renaming(names: readonly PathName[]): (text: string) => string {
@@ -140,7 +145,7 @@ function* idsIn(text: string, folders: ReadonlyMap<string, Folder>): Generator<H
 }
 
 /** Of a session that has nothing to do with the call. */
-const STRANGER: Folder = { isSession: true, byRest: new Map(), odd: [], longest: 0, other: '(folder)' };
+const STRANGER: Folder = { isSession: true, byRest: new Map(), odd: [], longest: 0, other: FOLDER };
 
 const isStored = (text: string, at: number): boolean =>
   IN_STORAGE.test(text.slice(Math.max(0, at - IN_STORAGE_CHARS), at));

@@ -89,6 +89,7 @@ export class RoleStep implements ToolStep {
     // What is pending is renewed with the rest; its use ends with its record.
     const use = new FileUse(records, [...uses, ...files.pendingFiles], call.timeoutMs);
     const answering = new Answering(this.#results, call, files, left.startedAt);
+    const names = files.allNames;
     let isTask = false;
     return {
       kind: 'forward',
@@ -100,6 +101,7 @@ export class RoleStep implements ToolStep {
         await use.leave(taskMs(task));
         return this.#tasks.leave(call, files, left, task, text);
       },
+      onOther: (text) => renamedMessage(text, names),
       onEnd: async (_outcome, goesOn) => {
         await answering.end();
         if (goesOn === true || isTask) {

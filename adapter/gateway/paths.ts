@@ -108,7 +108,8 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathDeps): Pa
   const spilled = mount.spilling === undefined ? [] : [new SpilledResults(mount.spilling, client, workspaces, store)];
   const named = [...steps.values()];
   // Those that patterns of names find are counted and not listed: of tools with files, which finish their tasks.
-  const finishes = steps.size > named.length || named.some((step) => 'finish' in step);
+  const givesPaths = steps.size > named.length;
+  const finishes = givesPaths || named.some((step) => 'finish' in step);
   const taskResults = finishes ? [new TaskResults(steps, store)] : [];
   const ownTasks = new OwnTasks(store);
   const timeLimit = new TimeLimit((operation) => timeOver(operation, mount, client));
@@ -179,7 +180,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathDeps): Pa
         new OpeningStream(streamOrder),
         lists,
         ...spilled,
-        new DetachedCalls(steps, store),
+        new DetachedCalls(steps, store, givesPaths),
       ],
       wire: [new LostStream({ client, upstream: mount.upstream, bus })],
     },

@@ -155,6 +155,30 @@ describe('a call with a step', () => {
       'end ok in flight: 0',
     ]);
   });
+
+  test.each([true, false])('shows what comes before its response, where that is wanted: %s', async (isWanted) => {
+    const at = scene({
+      kind: 'forward',
+      body: PREPARED,
+      onResponse: (text) => text,
+      ...(isWanted && { onOther: (text) => text.replace('/a', 'b') }),
+    });
+    const done = at.run();
+    while (at.upstream.exchanges.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const progress = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"message":"/a"}}';
+    const question = '{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"/a?"}}';
+    const response = '{"jsonrpc":"2.0","id":"x","result":{"t":"/a"}}';
+    at.upstream.last.eventStream();
+    // The second one says only where the stream is.
+    for (const data of [progress, '', question, response]) at.upstream.last.data(`id: 1\ndata: ${data}\n\n`);
+    at.upstream.last.end();
+    await done;
+    const [seen, place, asked, answered] = at.told.slice(2);
+    const said = (text: string): string => (isWanted ? text.replace('/a', 'b') : text);
+    expect([seen, asked]).toEqual([progress, question].map((text) => `${said(text)} in flight: 1`));
+    expect(place).toBe(' in flight: 1');
+    expect(answered).toContain(response);
+  });
 });
 
 test('a call without sessions has a result of that revision, and headers that repeat what was prepared', async () => {

@@ -101,9 +101,9 @@ export class ToolSteps implements Step {
       const headers = this.#headers.forward('POST', caller.headers, true);
       operation.sentHeaders = withParameters(headers, declared, prepared.body.messages[0]?.params['arguments']);
     }
-    const { onResponse, onEnd } = prepared;
+    const { onResponse, onOther, onEnd } = prepared;
     const ended = onEnd === undefined ? reply : new EndedReply(reply, onEnd);
-    next(operation, onResponse === undefined ? ended : new ChangedReply(ended, onResponse));
+    next(operation, onResponse === undefined ? ended : new ChangedReply(ended, onResponse, onOther));
   }
 }
 

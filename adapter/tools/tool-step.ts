@@ -95,6 +95,8 @@ export type PreparedCall =
       readonly body: Body;
       /** Sees the JSON text of the response message and says what the client gets. */
       readonly onResponse?: (text: string) => Promise<Answer> | Answer;
+      /** The same with every notification and request on the way to it. Needs `onResponse`. */
+      readonly onOther?: (text: string) => string;
       /**
        * Called once, when the operation is over, however it ended. `goesOn`: the call runs on, and its response comes on
        * another stream. Never fails.

@@ -103,9 +103,9 @@ async function itemAt(
       return stats && { ...other, modifiedAt: stats.mtimeMs };
     }
     using opened = folder;
-    const { temporary, modifiedAt } = await contents(opened);
+    const { temporary, versions, modifiedAt } = await contents(opened);
     return isId(sessionId) && isId(entry)
-      ? { ...place, fileId: entry, temporary, modifiedAt }
+      ? { ...place, fileId: entry, temporary, ...(versions.length > 0 && { versions }), modifiedAt }
       : { ...other, modifiedAt };
   } catch (error) {
     if (!isForbidden(error)) throw error;
@@ -113,18 +113,24 @@ async function itemAt(
   }
 }
 
-async function contents(folder: AnchoredFolder): Promise<{ temporary: string[]; modifiedAt: number }> {
+async function contents(
+  folder: AnchoredFolder,
+): Promise<{ temporary: string[]; versions: string[]; modifiedAt: number }> {
   let modifiedAt = (await folder.ownStats()).mtimeMs;
   const temporary: string[] = [];
+  const others: string[] = [];
+  let isEdited = false;
   let seen = 0;
   for await (const { name } of folder.entries()) {
     const stats = await folder.stats(name);
     if (stats === undefined) continue;
     modifiedAt = Math.max(modifiedAt, stats.mtimeMs);
     if (TEMPORARY_NAME.test(name)) temporary.push(name);
+    else others.push(name);
+    if (isId(name) && stats.isDirectory()) isEdited = true;
     if (++seen === ENTRIES_LOOKED_AT) break;
   }
-  return { temporary, modifiedAt };
+  return { temporary, versions: isEdited ? others : [], modifiedAt };
 }
 
 async function folderAt(parent: AnchoredFolder, name: string): Promise<AnchoredFolder | 'gone' | 'no folder'> {

@@ -810,7 +810,7 @@ describe.each(ways)('files of a disk $disk, reached through descriptors: $anchor
       const [item] = await items(stage, 'upload');
       expect(item?.temporary.toSorted()).toEqual([old, fresh]);
       if (item === undefined) return;
-      expect(await stage.removeTemporary(item, Date.now() - 60_000)).toBe(1);
+      expect(await stage.removeEntries(item, item.temporary, Date.now() - 60_000)).toBe(1);
       expect((await readdir(folder)).sort()).toEqual([fresh, 'report.pdf']);
     });
 

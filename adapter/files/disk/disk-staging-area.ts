@@ -272,12 +272,12 @@ export class DiskStagingArea implements StagingArea {
     });
   }
 
-  async removeTemporary(item: StagedItem, olderThan: number): Promise<number> {
-    const { kind, sessionId, fileId, temporary } = item;
+  async removeEntries(item: StagedItem, names: readonly string[], olderThan: number): Promise<number> {
+    const { kind, sessionId, fileId } = item;
     let removed = 0;
     if (fileId === null) return removed;
     await this.#in(itemFolder(this.#root, { kind, sessionId, fileId }, item.serverId ?? null), async (folder) => {
-      for (const name of temporary) {
+      for (const name of names) {
         const stats = await folder.stats(name);
         if (stats === undefined || stats.mtimeMs >= olderThan) continue;
         await removeEntry(folder, name);

@@ -71,8 +71,8 @@ export interface StagingArea {
   items(kind: FileKind, signal: AbortSignal): AsyncIterable<StagedItem>;
   /** Removes what `items` gave, whatever it is; a session's folder only when it is empty. */
   removeStray(item: StagedItem): Promise<void>;
-  /** Removes temporary files of an item last written before `olderThan`. Returns how many. */
-  removeTemporary(item: StagedItem, olderThan: number): Promise<number>;
+  /** Removes entries of a proper item, by their names, that were last written before `olderThan`. Returns how many. */
+  removeEntries(item: StagedItem, names: readonly string[], olderThan: number): Promise<number>;
 }
 
 export interface StagedItem {
@@ -87,6 +87,8 @@ export interface StagedItem {
   readonly fileId: string | null;
   /** Names of temporary files in a proper item. */
   readonly temporary: readonly string[];
+  /** Names of everything else in a proper item that holds versions of an edited file; bytes. */
+  readonly versions?: readonly string[];
   /** The newest of the folder and of what it holds, in milliseconds since the epoch. */
   readonly modifiedAt: number;
   /** Why this user may not look into it; then nothing else is known of it, and it is neither adopted nor removed. */

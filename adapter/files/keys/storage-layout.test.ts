@@ -159,7 +159,7 @@ describe.each([
     await writeFile(temporary, '');
     await utimes(temporary, 1, 1);
     const [item] = await itemsOf(stage);
-    expect(await stage.removeTemporary(item!, Date.now())).toBe(1);
+    expect(await stage.removeEntries(item!, item!.temporary, Date.now())).toBe(1);
   });
 
   test('are gone only where both folders say so', async () => {

@@ -7,7 +7,7 @@ import type { FileRecord } from '../../state/file-records.ts';
 import { AnchoredFolder } from '../disk/anchored-folder.ts';
 import { StorageFault } from '../keys/file-key.ts';
 import { type SweepOptions, type Swept, sweepOrphans } from './sweep-orphans.ts';
-import { newId, storedFiles, type StoredFiles } from '../testing/stored-files.ts';
+import { fileRecord, newId, storedFiles, type StoredFiles } from '../testing/stored-files.ts';
 
 const GRACE_MS = 300_000;
 
@@ -81,6 +81,39 @@ describe('the sweeper of orphans', () => {
     await writeFile(join(dirname(files.pathOf(young)), '.file.txt.0123456789abcdef.tmp'), 'half');
     expect(await sweep()).toMatchObject({ removed: 0 });
     expect(exists(young)).toBe(true);
+  });
+
+  test('removes versions of an edited file that its record does not name, once none is recorded any more', async () => {
+    const first = await files.file(await files.session(), 'artifact');
+    const second = { ...first, contentId: newId(), version: 2, older: [] };
+    const versions = await Promise.all(
+      [second, { ...first, contentId: newId() }, { ...first, contentId: newId() }].map(async (version) => {
+        const writer = await files.stage.create(version);
+        await writer.finish();
+        return version;
+      }),
+    );
+    expect(await files.store.files.revise(second, { now, from: 1 })).toBe(true);
+    const [, left, young] = versions as [FileRecord, FileRecord, FileRecord];
+    await aged(first, second, left);
+    await utimes(dirname(files.pathOf(young)), old / 1000, (now - GRACE_MS) / 1000);
+    const all = [first, second, left, young].map((version) => files.pathOf(version));
+    // The first one is kept no more: a crash has come before its end.
+    expect(await sweep()).toMatchObject({ removed: 2, failed: 0 });
+    expect(all.map((path) => existsSync(path))).toEqual([false, true, false, true]);
+    expect(await sweep({ now: now + GRACE_MS })).toMatchObject({ removed: 1 });
+    expect(all.map((path) => existsSync(path))).toEqual([false, true, false, false]);
+  });
+
+  test('keeps what lies in the folder of an edited file whose record is not committed yet', async () => {
+    const session = await files.session();
+    const pending = fileRecord({ ...session, kind: 'artifact', leaseUntil: now + 60_000 });
+    await files.store.files.begin([pending], { now, maxArtifacts: null });
+    const version = { ...pending, contentId: newId() };
+    for (const one of [pending, version]) await (await files.stage.create(one)).finish();
+    await aged(pending, version);
+    expect(await sweep()).toMatchObject({ removed: 0 });
+    expect([pending, version].map((one) => existsSync(files.pathOf(one)))).toEqual([true, true]);
   });
 
   test('removes what is no item at all, and follows no link', async () => {

@@ -3,11 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FileRecords } from '../../state/file-records.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { StagingArea, StagedItem } from '../disk/staging-area.ts';
+import { namedPlaces } from './named-places.ts';
 import { unknownItems } from './unknown-items.ts';
 
 export interface OrphanSweepDeps {
-  readonly records: Pick<FileRecords, 'known'>;
-  readonly stage: Pick<StagingArea, 'items' | 'removeStray' | 'removeTemporary'>;
+  readonly records: Pick<FileRecords, 'known' | 'find' | 'ownerOf' | 'now'>;
+  readonly stage: Pick<StagingArea, 'items' | 'removeStray' | 'removeEntries'>;
   readonly telemetry: Pick<Telemetry, 'filesRemoved'>;
   /** False while the store is unavailable or replaced by memory: what it says then proves nothing. */
   readonly usable: () => boolean;
@@ -32,13 +33,17 @@ export interface Swept {
 
 /** Items that the store is asked about at once; others get their turn in between. */
 const BATCH = 100;
-/** No upload goes on without a byte for so long, so nobody writes to an older temporary file any more. */
-const TEMPORARY_MS = 360_000;
+/**
+ * No upload goes on without a byte for so long, so nobody writes to an older temporary file any more; nor does it take so long to
+ * record a version whose bytes are in their place.
+ */
+export const TEMPORARY_MS = 360_000;
 
 /**
  * Removes what lies under `uploads/` and `artifacts/` without a record, once it is older than the grace (specification
  * 2.4): what a crash left between record and bytes, and what nobody knows how it got there. The folders are listed
- * before the store is asked, and a record comes before its folder, so what the store does not know is an orphan.
+ * before the store is asked, and a record comes before its folder, so what the store does not know is an orphan. Versions of an
+ * edited file come before their record; one that has none goes when it is as old as temporary files.
  */
 export async function sweepOrphans(deps: OrphanSweepDeps, options: SweepOptions): Promise<Swept> {
   const sweep = new Sweep(deps, options);
@@ -110,14 +115,19 @@ class Sweep {
   }
 
   async proper(items: readonly ProperItem[]): Promise<void> {
-    const candidates = items.filter((item) => this.#isOld(item) || item.temporary.length > 0);
+    const candidates = items.filter(
+      (item) => this.#isOld(item) || item.temporary.length > 0 || item.versions !== undefined,
+    );
     if (candidates.length === 0 || this.over) return;
-    const unknown = new Set(await unknownItems(this.#deps.records, candidates));
+    const { records } = this.#deps;
+    const unknown = new Set(await unknownItems(records, candidates));
+    const edited = candidates.filter((item) => item.versions !== undefined && !unknown.has(item));
+    const places = await namedPlaces(records, edited);
     // The answer counts only if the store was itself all the time.
     if (this.over) return;
     for (const item of candidates) {
       if (this.#options.signal.aborted) return;
-      if (!unknown.has(item)) await this.#removeTemporary(item);
+      if (!unknown.has(item)) await this.#removeFrom(item, places.get(item));
       else if (this.#isOld(item)) await this.#remove(item, 1);
     }
   }
@@ -135,11 +145,14 @@ class Sweep {
     }
   }
 
-  async #removeTemporary(item: ProperItem): Promise<void> {
-    if (item.temporary.length === 0) return;
+  /** `places`: of a file whose record is committed, where its versions lie. */
+  async #removeFrom(item: ProperItem, places: ReadonlySet<string> | undefined): Promise<void> {
+    const { temporary, versions = [] } = item;
+    const left = places === undefined ? temporary : [...temporary, ...versions.filter((name) => !places.has(name))];
+    if (left.length === 0) return;
     const { graceMs, now } = this.#options;
     try {
-      this.#count(item, await this.#deps.stage.removeTemporary(item, now - Math.max(graceMs, TEMPORARY_MS)));
+      this.#count(item, await this.#deps.stage.removeEntries(item, left, now - Math.max(graceMs, TEMPORARY_MS)));
     } catch (error) {
       this.#fail(error);
     }

@@ -18,7 +18,7 @@ import { registerWritingTools } from './writing-tools.ts';
 const gates = new Gates();
 
 function createFileServer(): McpServer {
-  const server = new McpServer({ name: 'file-tools', version: '1.0.0' }, { capabilities: { tools: {} } });
+  const server = new McpServer({ name: 'file-tools', version: '1.0.0' }, { capabilities: { tools: {}, logging: {} } });
   registerReadingTools(server, gates);
   registerWritingTools(server, gates);
   registerEditingTools(server, gates);

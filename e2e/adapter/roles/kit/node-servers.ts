@@ -30,6 +30,10 @@ export const startOtherExcel = (folder: string): Promise<PublishedServer> =>
 export const startPdfReader = (root: string): Promise<PublishedServer> =>
   bridged('@sylphx/pdf-reader-mcp/dist/index.js', [`--allow-dir=${root}`, '--no-http'], root);
 
+/** The same, which reads nothing of this machine and asks this host only. */
+export const startPdfFetcher = (folder: string, host: string): Promise<PublishedServer> =>
+  bridged('@sylphx/pdf-reader-mcp/dist/index.js', [`--allow-dir=${folder}`, `--allow-host=${host}`], folder);
+
 /** `@modelcontextprotocol/server-filesystem`, which touches nothing outside of `root`. */
 export const startFilesystem = (root: string): Promise<PublishedServer> =>
   bridged('@modelcontextprotocol/server-filesystem/dist/index.js', [root], root);
