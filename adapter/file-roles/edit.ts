@@ -7,7 +7,7 @@ import { type FileRecord, lastVersions, type OlderVersion, versionOf, versionsOf
 import { leaseUntil } from '../uploads/file-use.ts';
 import { heldLock, type HeldLock } from './held-lock.ts';
 import type { RoleDeps } from './role-deps.ts';
-import { beginCopy, freePath, type WorkCopy, workCopy } from './work-copy.ts';
+import { beginCopy, freePath, removed, type WorkCopy, workCopy } from './work-copy.ts';
 
 /** Whose the copy is that a tool works on. */
 export interface EditingCall {
@@ -292,17 +292,4 @@ async function current({ records }: RoleDeps, file: FileRecord): Promise<FileRec
   const there = artifact ?? (file.kind === 'upload' ? await records.find(file, forEver) : undefined);
   if (there === undefined) throw new FileRefused('missing', `${file.kind} ${file.fileId} was removed`);
   return there;
-}
-
-/** Removes a pending file. Never fails: its lease ends. */
-export async function removed(
-  { records, files, warn }: Pick<RoleDeps, 'records' | 'files' | 'warn'>,
-  file: FileRecord,
-): Promise<void> {
-  try {
-    await records.remove(file);
-    await files.stage.removeItem(file);
-  } catch (error) {
-    warn(`a file of a call could not be removed yet: ${(error as Error).message}`);
-  }
 }

@@ -16,6 +16,13 @@ const MAX_ABANDONED = 8;
 /** How long a path is nobody else's whose tool may still write to it. Longer than any task. */
 const PATH_MS = MOST_TASK_MS + 600_000;
 
+/** What it takes to remove a file of a call. */
+export interface Removal {
+  readonly records: Pick<FileRecords, 'remove'>;
+  readonly files: Pick<FileStore, 'stage'>;
+  readonly warn: (message: string) => void;
+}
+
 interface Places {
   readonly serverId: string;
   readonly records: Pick<FileRecords, 'begin' | 'now'>;
@@ -123,4 +130,14 @@ export async function freePath(
 
 function workId({ serverId, sessionId, fileId }: FileRecord, attempt: number): string {
   return createHash('sha256').update([serverId, sessionId, fileId, attempt].join('\n')).digest('hex').slice(0, 32);
+}
+
+/** Removes a pending file. Never fails: its lease ends. */
+export async function removed({ records, files, warn }: Removal, file: FileRecord): Promise<void> {
+  try {
+    await records.remove(file);
+    await files.stage.removeItem(file);
+  } catch (error) {
+    warn(`a file of a call could not be removed yet: ${(error as Error).message}`);
+  }
 }
