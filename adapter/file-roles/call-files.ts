@@ -9,12 +9,12 @@ import { newSessionId } from '../sessions/session-registry.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { ToolCall } from '../tools/tool-step.ts';
 import { leaseUntil } from '../uploads/file-use.ts';
-import { Edit, type LeftEdit, removed } from './edit.ts';
+import { Edit, type LeftEdit } from './edit.ts';
 import type { PathName } from './path-names.ts';
 import type { RoleDeps } from './role-deps.ts';
 import type { NotedFile, TaskJournal } from './task-journal.ts';
 import type { RoleArgument } from './tool-roles.ts';
-import { untouched, type WorkCopy, workCopy } from './work-copy.ts';
+import { removed, untouched, type WorkCopy, workCopy } from './work-copy.ts';
 
 const FOLDER = '(folder)';
 

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 import { AdapterError } from '../errors.ts';
 import { mediaType } from '../files/keys/media-type.ts';
 import { hashOf, startOf } from '../files/keys/opened-bytes.ts';
@@ -9,10 +7,7 @@ import { type FileRecord, lastVersions, type OlderVersion, versionOf, versionsOf
 import { leaseUntil } from '../uploads/file-use.ts';
 import { heldLock, type HeldLock } from './held-lock.ts';
 import type { RoleDeps } from './role-deps.ts';
-import { type WorkCopy, workCopy } from './work-copy.ts';
-
-/** Calls in a row whose tool may still write to the path that it was given. Then the path is another one each time. */
-const MAX_ABANDONED = 8;
+import { beginCopy, freePath, removed, type WorkCopy, workCopy } from './work-copy.ts';
 
 /** Whose the copy is that a tool works on. */
 export interface EditingCall {
@@ -56,7 +51,7 @@ export class Edit {
     call: EditingCall,
     made: { file: FileRecord; copy: WorkCopy; lock: HeldLock | undefined },
     maxBytes: number | null,
-    contentId: string = newSessionId(),
+    contentId: string,
   ) {
     this.#deps = deps;
     this.#call = call;
@@ -74,16 +69,20 @@ export class Edit {
   static async begin(deps: RoleDeps, call: EditingCall, named: FileRecord, maxBytes: number | null): Promise<Edit> {
     const waitMs = call.timeoutMs ?? LONGEST_WAIT_MS;
     const lock = await lockOf(deps, named, { waitMs, signal: call.signal });
+    const contentId = newSessionId();
     let place: FileRecord | undefined;
     try {
       // What was read before the lock may be a version old, or an upload that is an artifact by now.
       const file = await current(deps, named);
-      place = await begun(deps, call, file);
+      place = await beginCopy(deps, call, file, contentId);
       await deps.quotas.reserve(place, file.sizeBytes, place.leaseUntil);
       const copy = await workCopy(deps.files, file, place, call.signal);
-      return new Edit(deps, call, { file, copy, lock }, maxBytes);
+      return new Edit(deps, call, { file, copy, lock }, maxBytes, contentId);
     } catch (error) {
-      if (place !== undefined) await removed(deps, place);
+      if (place !== undefined) {
+        await removed(deps, place);
+        await freePath(deps, place, contentId);
+      }
       await lock.release();
       throw error;
     }
@@ -139,12 +138,13 @@ export class Edit {
 
   /** The tool has ended: its copy goes. Never fails. */
   async drop(): Promise<void> {
-    await removed(this.#deps, this.copy.place);
-    await this.#lock?.release();
+    const { place } = this.copy;
+    await removed(this.#deps, place);
+    await Promise.all([freePath(this.#deps, place, this.#contentId), this.#lock?.release()]);
   }
 
   /**
-   * Nobody wants what the tool may still write: nobody else gets its path before the lease ends, but nothing lies there. Never fails.
+   * Nobody wants what the tool may still write: nobody else gets its path for a day, but nothing lies there. Never fails.
    */
   async empty(): Promise<void> {
     const { place } = this.copy;
@@ -158,7 +158,7 @@ export class Edit {
     await this.#lock?.release();
   }
 
-  /** Nobody knows whether the tool has ended: nobody else gets its path before the lease ends. Never fails. */
+  /** Nobody knows whether the tool has ended: its copy stays until the lease ends, and nobody else gets its path for a day. Never fails. */
   async abandon(): Promise<void> {
     await this.#lock?.release();
   }
@@ -292,49 +292,4 @@ async function current({ records }: RoleDeps, file: FileRecord): Promise<FileRec
   const there = artifact ?? (file.kind === 'upload' ? await records.find(file, forEver) : undefined);
   if (there === undefined) throw new FileRefused('missing', `${file.kind} ${file.fileId} was removed`);
   return there;
-}
-
-/** The pending record of a copy, in the session of the file where this server has that, so that the path stays the same. */
-async function begun({ records, serverId }: RoleDeps, call: EditingCall, file: FileRecord): Promise<FileRecord> {
-  const now = records.now();
-  const sessionId = file.serverId === serverId ? file.sessionId : call.sessionId;
-  const ids = Array.from({ length: MAX_ABANDONED }, (_, attempt) => workId(file, attempt));
-  const known = await records.known(sessionId, ids);
-  const place: FileRecord = {
-    serverId,
-    sessionId,
-    kind: 'artifact',
-    fileId: ids.find((id) => !known.has(id)) ?? newSessionId(),
-    state: 'pending',
-    filename: file.filename,
-    mimeType: file.mimeType,
-    sizeBytes: 0,
-    sha256: null,
-    toolName: call.tool,
-    exposed: false,
-    createdAt: now,
-    lastUsedAt: now,
-    leaseUntil: leaseUntil(now, call.timeoutMs),
-  };
-  const result = await records.begin([place], { now, maxArtifacts: null });
-  if (result === 'full') throw new AdapterError('session_quota');
-  if (result !== 'begun') throw new AdapterError('session_ended');
-  return place;
-}
-
-function workId({ serverId, sessionId, fileId }: FileRecord, attempt: number): string {
-  return createHash('sha256').update([serverId, sessionId, fileId, attempt].join('\n')).digest('hex').slice(0, 32);
-}
-
-/** Removes a pending file. Never fails: its lease ends. */
-export async function removed(
-  { records, files, warn }: Pick<RoleDeps, 'records' | 'files' | 'warn'>,
-  file: FileRecord,
-): Promise<void> {
-  try {
-    await records.remove(file);
-    await files.stage.removeItem(file);
-  } catch (error) {
-    warn(`a file of a call could not be removed yet: ${(error as Error).message}`);
-  }
 }

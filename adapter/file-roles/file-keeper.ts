@@ -6,16 +6,16 @@ import { locateOutput, type ToolResult } from '../artifacts/locate-output.ts';
 import { artifactUri } from '../artifacts/artifact-uri.ts';
 import { AdapterError } from '../errors.ts';
 import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
+import { wasWrittenSince } from '../files/keys/written-since.ts';
 import { isInside, safeFilename } from '../files/keys/paths.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { leaseUntil } from '../uploads/file-use.ts';
 import { beginPending, type CallFiles, type WantedFile } from './call-files.ts';
-import { removed } from './edit.ts';
 import type { KeptFiles, Problem } from './kept-files.ts';
 import { knownProblem } from './known-problem.ts';
 import type { PathName } from './path-names.ts';
 import type { RoleDeps } from './role-deps.ts';
-import { wasWrittenSince } from './written-in-call.ts';
+import { removed } from './work-copy.ts';
 
 /** Of all folders of one call. */
 const FOLDER_BYTES = 100 << 20;

@@ -8,17 +8,17 @@ import type { ToolResult } from '../artifacts/locate-output.ts';
 import { MOST_TASK_MS } from '../artifacts/task-calls.ts';
 import { AdapterError } from '../errors.ts';
 import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
+import { wasWrittenSince } from '../files/keys/written-since.ts';
 import { safeFilename } from '../files/keys/paths.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { leaseUntil } from '../uploads/file-use.ts';
 import { beginPending, type CallFiles } from './call-files.ts';
-import { removed } from './edit.ts';
 import { knownProblem } from './known-problem.ts';
 import type { KeptFiles, Problem } from './kept-files.ts';
 import type { PathName } from './path-names.ts';
 import type { RoleDeps } from './role-deps.ts';
 import type { FoundRule } from './tool-roles.ts';
-import { wasWrittenSince } from './written-in-call.ts';
+import { removed } from './work-copy.ts';
 
 /** How long one file is nobody else's. Longer than any call, or task, looks for files that were written in its time. */
 const TAKEN_MS = MOST_TASK_MS + 600_000;

@@ -1,9 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
-import type { FileRecord } from '../state/file-records.ts';
-import { removed } from './edit.ts';
-import type { RoleDeps } from './role-deps.ts';
-import { untouched, type WorkCopy } from './work-copy.ts';
+import type { FileRecord, FileRecords } from '../state/file-records.ts';
+import { type Removal, removed, untouched, type WorkCopy } from './work-copy.ts';
 
 /** How long one waits, in milliseconds; less than any lease lasts. */
 const IDLE_MS = 20_000;
@@ -13,17 +11,21 @@ const MAX_BYTES = 256 * 1024;
 /** A lease that ends so soon may be over before a pause of this process is. In milliseconds. */
 const SPARE_MS = 30_000;
 
+interface Copying extends Removal {
+  readonly records: Pick<FileRecords, 'remove' | 'lease' | 'now'>;
+}
+
 /**
  * Copies of small files that tools have read, for the next call that reads the same: to make a folder with a file and to
  * remove both takes more than the rest of such a call. One call at a time has a copy, and nobody gets one that has been
  * touched. Leases bound how long they lie there after this process.
  */
 export class ReadCopies {
-  readonly #deps: Pick<RoleDeps, 'records' | 'files' | 'warn'>;
+  readonly #deps: Copying;
   readonly #idle: LRUCache<string, WorkCopy>;
 
   /** `idleMs`: how long a copy waits. */
-  constructor(deps: Pick<RoleDeps, 'records' | 'files' | 'warn'>, idleMs: number = IDLE_MS) {
+  constructor(deps: Copying, idleMs: number = IDLE_MS) {
     this.#deps = deps;
     this.#idle = new LRUCache({
       max: MAX_IDLE,

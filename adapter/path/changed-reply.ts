@@ -26,7 +26,7 @@ export class ChangedReply extends PassedReply {
 }
 
 /** What is no response, with what the client gets instead of its text. What has no text only says where a stream is. */
-export function changedOther(message: ReplyMessage, change: ((text: string) => string) | undefined): ReplyMessage {
+function changedOther(message: ReplyMessage, change: ((text: string) => string) | undefined): ReplyMessage {
   const { body } = message;
   return change === undefined || typeof body !== 'string' || body === '' ? message : message.with(change(body));
 }

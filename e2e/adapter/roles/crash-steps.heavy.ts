@@ -60,8 +60,12 @@ describe.each([
       await startCrew({
         replicas,
         state,
-        // Else no bytes are counted.
-        config: { storage: { max_size: 50_000_000 } },
+        config: {
+          // Else no bytes are counted.
+          storage: { max_size: 50_000_000 },
+          uploads: { ttl_seconds: null },
+          artifacts: { ttl_seconds: null },
+        },
         servers: (url) => [mounted('up', url, { adapters })],
       }),
     );
@@ -180,6 +184,7 @@ describe.each([
   });
 
   test('what is left of all that is counted, and goes with the sessions', { timeout: 300_000 }, async () => {
+    const kept = await Promise.all(sessions.map((session) => textsOf(session)));
     // No lease of a replica that was killed protects anything any more.
     const cleaning = {
       core: { cleanup_interval_seconds: 0.1 },
@@ -188,7 +193,6 @@ describe.each([
     const env = { NODE_OPTIONS: `--import ${CLOCK}`, CLOCK_AHEAD_MS: String(AHEAD_MS) };
     for (const index of crew.replicas.keys()) await crew.restart(index, cleaning, env);
     expect(sessions.length).toBeGreaterThan(state === 'redis' ? 80 : 20);
-    const kept = await Promise.all(sessions.map((session) => textsOf(session)));
     await expect.poll(async () => (await storedBytes(quiet())) - sizeOf(await lying(crew.root)), SETTLES).toBe(0);
     expect(await Promise.all(sessions.map((session) => textsOf(session)))).toEqual(kept);
     for (const session of sessions) expect((await session.at(quiet()).end()).status).toBe(200);

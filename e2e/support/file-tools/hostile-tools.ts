@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  appendFileSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -133,6 +134,25 @@ export function registerHostileTools(server: McpServer, gates: Gates): void {
         planted += 1;
       }
       return { content: [{ type: 'text', text: `planted ${planted}` }] };
+    },
+  );
+
+  server.registerTool(
+    'append_late',
+    {
+      description:
+        'Adds a line to the file, and another one when the gate `hold` is opened, whatever has become of the call. It has when ' +
+        'the gate `hold`-done is reached.',
+      inputSchema: z.object({ path: z.string(), line: z.string(), hold: z.string() }),
+    },
+    async ({ path, line, hold: gate }) => {
+      const always = new AbortController().signal;
+      appendFileSync(path, `${line}\n`);
+      await gates.pass(gate, always);
+      mkdirSync(dirname(path), { recursive: true });
+      appendFileSync(path, 'late\n');
+      await gates.pass(`${gate}-done`, always);
+      return { content: [{ type: 'text', text: 'done' }] };
     },
   );
 

@@ -1,4 +1,4 @@
-import type { OpenedFile } from '../files/keys/file-key.ts';
+import type { OpenedFile } from './file-key.ts';
 
 /** Clocks of file systems stand still for a while (NFS in whole seconds, FAT in two). */
 const CLOCK_STEP_MS = 2_500;
