@@ -32,13 +32,15 @@ describe('kubectl mcpadapter, as somebody who may do just what its page says', (
     const { pod } = await demoIn(operated, namespace.name);
     await using person = await newAccount(operated, namespace.name);
 
-    const list = await withItsRole(person, 'status', [], ofResource('apiscrapesources'));
+    const lists = ({ verbs, resources: [resource] }: Rule): boolean =>
+      resource === 'apiscrapesources' && verbs[0] === 'list';
+    const list = await withItsRole(person, 'status', [], lists);
     expect(list).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^KIND.*\nMcpAdapter +demo +True +1\/1 +1\/1/),
     });
-    const needed = ({ verbs, resources }: Rule): boolean =>
-      !(resources[0]?.startsWith('pods') !== true && verbs[0] === 'list');
+    const needed = ({ verbs, resources: [resource = ''] }: Rule): boolean =>
+      resource.startsWith('pods') || (resource === 'mcpadapters' && verbs[0] === 'get');
     const page = await withItsRole(person, 'status', ['demo', '-o', 'yaml'], needed);
     expect(page).toMatchObject({ code: 0, stderr: '' });
     const said: unknown = parse(page.stdout);
