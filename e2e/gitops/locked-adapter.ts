@@ -8,6 +8,7 @@ import { type Asking, asking, type Family } from '../adapter/results/kit/asking.
 import { type ChangingLists, startChangingLists } from '../adapter/tools/kit/changing-lists.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { at, execute } from '../cluster/kubectl.ts';
+import { plugin } from '../operator/kit/plugin.ts';
 import { adapter, onRedis, redis, shared } from '../operator/kit/resources.ts';
 import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc.ts';
 
@@ -96,9 +97,15 @@ export class LockedAdapter implements AsyncDisposable {
     return await readFile(join(this.#folder, 'resources/lock.yaml'), 'utf8');
   }
 
-  /** `kubectl apply --server-side` of this lock. */
+  /** `kubectl apply --server-side` of this lock. Forced: the plugin may have written it meanwhile. */
   async apply(text: string): Promise<void> {
-    await this.#cluster.apply(text, '--server-side', '-n', this.namespace);
+    await this.#cluster.apply(text, '--server-side', '--force-conflicts', '-n', this.namespace);
+  }
+
+  /** `kubectl mcpadapter lock approve` of all that differs. */
+  async approveInCluster(): Promise<void> {
+    const done = await plugin(this.#cluster.kubeconfig, ['lock', 'approve', NAME, '-n', this.namespace]);
+    if (done.code !== 0) throw new Error(`exit code ${done.code}: ${done.stderr}${done.stdout}`);
   }
 
   /** Resolves when another client, which lists nothing, listens for changes of the server's lists through one replica. */
