@@ -23,6 +23,9 @@ interface Copying extends Removal {
 export class ReadCopies {
   readonly #deps: Copying;
   readonly #idle: LRUCache<string, WorkCopy>;
+  readonly #sweepMs: number;
+  /** One for all, while there are any: one for each would be made and cleared with each call. */
+  #sweeping: NodeJS.Timeout | undefined;
 
   /** `idleMs`: how long a copy waits. */
   constructor(deps: Copying, idleMs: number = IDLE_MS) {
@@ -30,11 +33,11 @@ export class ReadCopies {
     this.#idle = new LRUCache({
       max: MAX_IDLE,
       ttl: idleMs,
-      ttlAutopurge: true,
       dispose: ({ place }, _key, reason) => {
         if (reason !== 'delete') void removed(deps, place);
       },
     });
+    this.#sweepMs = idleMs / 2;
   }
 
   /** A copy of `file` in a session, leased until about `leaseUntil`. Undefined: none waits. */
@@ -62,8 +65,16 @@ export class ReadCopies {
   async keep(file: FileRecord, copy: WorkCopy): Promise<void> {
     const { files } = this.#deps;
     const left = file.sizeBytes <= MAX_BYTES ? await untouched(files, copy).catch(() => undefined) : undefined;
-    if (left?.folder === true) this.#idle.set(keyOf(file, copy.place.sessionId), copy);
-    else await removed(this.#deps, copy.place);
+    if (left?.folder !== true) return removed(this.#deps, copy.place);
+    this.#idle.set(keyOf(file, copy.place.sessionId), copy);
+    this.#sweeping ??= setInterval(() => this.#sweep(), this.#sweepMs).unref();
+  }
+
+  #sweep(): void {
+    this.#idle.purgeStale();
+    if (this.#idle.size > 0) return;
+    clearInterval(this.#sweeping);
+    this.#sweeping = undefined;
   }
 }
 

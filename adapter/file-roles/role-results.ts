@@ -22,6 +22,11 @@ export class RoleResults {
     this.#onNotTaken = onNotTaken;
   }
 
+  /** Whether files may come of a call. */
+  makesFiles({ edits, wanted }: Pick<CallFiles, 'edits' | 'wanted'>): boolean {
+    return edits.length > 0 || wanted.length > 0 || this.#roles.found.length > 0;
+  }
+
   /**
    * Makes artifacts and next versions of what a tool has left; nothing where its result (JSON text) is an error.
    * @param startedAt by the clock of the replica that sent the call, in milliseconds

@@ -198,7 +198,9 @@ class Answering {
     const at = resultAt(text);
     if (at === undefined) return renamedMessage(text, this.#files.allNames);
     const ended = this.#ended.signal;
-    const signal = this.#call.timeoutMs === null ? ended : AbortSignal.any([ended, AbortSignal.timeout(CAPTURE_MS)]);
+    // A signal with a time limit costs as much as all the rest of a call that only reads files.
+    const isTimed = this.#call.timeoutMs !== null && this.#results.makesFiles(this.#files);
+    const signal = isTimed ? AbortSignal.any([ended, AbortSignal.timeout(CAPTURE_MS)]) : ended;
     const startedAt = this.#startedAt;
     const kept = await this.#results.keep(this.#call, this.#files, text.slice(at.start, at.end), { startedAt, signal });
     for (const { fileId } of kept.files) this.kept.add(fileId);
