@@ -62,9 +62,9 @@ describe('output_locator regex', () => {
 
   test('is not held up by a pattern that would backtrack for ever', () => {
     const locate = locator({ mode: 'regex', output_path_regexes: ['(a+)+$', '(/[a-z]+)*x'] });
-    const started = performance.now();
+    const started = process.threadCpuUsage();
     expect(locate(text(`${'a'.repeat(200_000)}!`))).toEqual([]);
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(process.threadCpuUsage(started).user / 1_000).toBeLessThan(5_000);
   });
 
   test('looks at the first megabyte of text only', () => {

@@ -59,7 +59,7 @@ test('200 tools take a moment', () => {
     tool(`t${index}`, { inputSchema: { type: 'object', properties } }),
   );
   baselineOfTexts(tools);
-  const started = performance.now();
+  const started = process.threadCpuUsage();
   baselineOfTexts(tools);
-  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(process.threadCpuUsage(started).user / 1_000).toBeLessThan(1_000);
 });

@@ -165,9 +165,9 @@ describe('a message', () => {
 
   test('of a megabyte of paths takes no longer than its length', () => {
     const message = JSON.stringify({ t: `/x/${ID}/${'a'.repeat(100)}\n`.repeat(8_000) });
-    const began = performance.now();
+    const began = process.threadCpuUsage();
     const renamed = withHandles(message, all(message), [BELOW]);
     expect(renamed).not.toContain(ID);
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(process.threadCpuUsage(began).user / 1_000).toBeLessThan(1_000);
   });
 });

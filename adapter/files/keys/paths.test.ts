@@ -49,9 +49,9 @@ describe('a safe file name', () => {
   });
 
   test('a name of a megabyte takes no longer than its length', () => {
-    const began = performance.now();
+    const began = process.threadCpuUsage();
     expect(safeFilename(`a${'_'.repeat(1 << 20)}x.png`, 'upload')).toBe('a.png');
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(process.threadCpuUsage(began).user / 1_000).toBeLessThan(1_000);
   });
 
   test('a name of many bytes per letter stays within 150 bytes', () => {
