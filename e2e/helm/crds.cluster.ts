@@ -81,9 +81,11 @@ describe('O6: the CRDs', () => {
   });
 
   test('O6: can come from kubectl first', async ({ skip }) => {
-    const { cluster, helm, documented, owners } = tools(skip);
+    const { cluster, helm, documented, identities, owners } = tools(skip);
     for (const how of [['--server-side'], []]) {
-      await cluster.run('delete', 'crd', ...CRDS, '--ignore-not-found');
+      // kubectl sometimes waits on for what is gone: it is looked for here.
+      await cluster.run('delete', 'crd', ...CRDS, '--ignore-not-found', '--wait=false');
+      await expect.poll(identities, { timeout: 100_000 }).toEqual(CRDS.map((name) => [name, undefined]));
       const files = CRDS.flatMap((name) => ['-f', join(ROOT, 'crds', `${name.split('.')[0]}.yaml`)]);
       await cluster.run(how.length === 0 ? 'create' : 'apply', ...how, ...files);
       await documented(TAKE);
