@@ -2,6 +2,7 @@ import { Refusal } from '../../lib/http/answer.ts';
 import { jsonObject } from '../../lib/http/request-body.ts';
 import type { Call } from '../../lib/http/route.ts';
 import { API_VERSION } from '../../crds/v1alpha1/api.ts';
+import { sideBySide } from '../connect/side-by-side.ts';
 import { type FetchedServer, type LockAnswer, lockCommand } from '../lock/lock-command.ts';
 import type { LockSecrets } from '../lock/lock-secrets.ts';
 import type { Manifest } from '../lock/read-lock.ts';
@@ -66,29 +67,19 @@ export class AdminLock<M extends { readonly serverId: string }> {
   async #fetched(mounts: readonly M[]): Promise<FetchedServer[]> {
     const { fetch, now = () => performance.now() } = this.#deps;
     const end = now() + ALL_MS;
-    const fetched: FetchedServer[] = [];
     let chars = 0;
-    const queue = mounts.entries();
-    const worker = async (): Promise<void> => {
-      for (const [index, mount] of queue) {
-        const left = Math.min(SERVER_MS, end - now());
-        const server = mount.serverId;
-        if (left < LEAST_MS) {
-          fetched[index] = { server, failure: 'there was no time left to ask it; ask for it alone' };
-          continue;
-        }
-        // oxlint-disable-next-line no-await-in-loop -- a few at a time
-        const found = await fetch(mount, left);
-        chars += charsOf(found);
-        const isTooMuch = chars > MAX_CHARS;
-        fetched[index] = isTooMuch
-          ? { server, failure: 'all definitions together are too long; ask for it alone' }
-          : found;
-        if (isTooMuch) chars -= charsOf(found);
+    return await sideBySide(mounts, MOST_AT_A_TIME, async (mount): Promise<FetchedServer> => {
+      const server = mount.serverId;
+      const left = Math.min(SERVER_MS, end - now());
+      if (left < LEAST_MS) return { server, failure: 'there was no time left to ask it; ask for it alone' };
+      const found = await fetch(mount, left);
+      const more = charsOf(found);
+      if (chars + more > MAX_CHARS) {
+        return { server, failure: 'all definitions together are too long; ask for it alone' };
       }
-    };
-    await Promise.all(Array.from({ length: Math.min(MOST_AT_A_TIME, mounts.length) }, worker));
-    return fetched;
+      chars += more;
+      return found;
+    });
   }
 }
 
