@@ -10,13 +10,11 @@ import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { ToolCall } from '../tools/tool-step.ts';
 import { leaseUntil } from '../uploads/file-use.ts';
 import { Edit, type LeftEdit } from './edit.ts';
-import type { PathName } from './path-names.ts';
+import { FOLDER, type PathName } from './path-names.ts';
 import type { RoleDeps } from './role-deps.ts';
 import type { NotedFile, TaskJournal } from './task-journal.ts';
 import type { RoleArgument } from './tool-roles.ts';
 import { removed, untouched, type WorkCopy, workCopy } from './work-copy.ts';
-
-const FOLDER = '(folder)';
 
 /** The call that files belong to, as far as they need it. */
 export type RoleCall = Pick<ToolCall, 'caller' | 'record' | 'tool' | 'timeoutMs' | 'signal'>;

@@ -13,7 +13,7 @@ import { leaseUntil } from '../uploads/file-use.ts';
 import { beginPending, type CallFiles, type WantedFile } from './call-files.ts';
 import type { KeptFiles, Problem } from './kept-files.ts';
 import { knownProblem } from './known-problem.ts';
-import type { PathName } from './path-names.ts';
+import { FOLDER, type PathName } from './path-names.ts';
 import type { RoleDeps } from './role-deps.ts';
 import { removed } from './work-copy.ts';
 
@@ -137,7 +137,7 @@ export class FileKeeper {
         this.#names.push(this.#nameOf(pending, names, file));
       }
     }
-    this.#names.push({ id: pending.fileId, rest: undefined, handle: '(folder)' });
+    this.#names.push({ id: pending.fileId, rest: undefined, handle: FOLDER });
     if (left > 0) {
       throw new AdapterError(
         'artifact_limit',

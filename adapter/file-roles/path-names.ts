@@ -10,7 +10,8 @@ export type PathName =
   /** As the tool wrote it. */
   | { readonly text: string; readonly handle: string };
 
-const FOLDER = '(folder)';
+/** What a client gets to see of a folder, which no handle stands for. */
+export const FOLDER = '(folder)';
 /** What ends a path in a text, seen from its middle; a URL may have more in it. */
 const STOPS = /[\s"'`<>()[\]{}|;,=*]/;
 const URL_STOPS = /[\s"'`<>()[\]{}|]/;
