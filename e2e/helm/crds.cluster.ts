@@ -83,7 +83,7 @@ describe('O6: the CRDs', () => {
   test('O6: can come from kubectl first', async ({ skip }) => {
     const { cluster, helm, documented, identities, owners } = tools(skip);
     for (const how of [['--server-side'], []]) {
-      // kubectl sometimes waits on for what is gone: it is looked for here.
+      // Not kubectl's own wait: when it runs out of time, it does not say which one has stayed.
       await cluster.run('delete', 'crd', ...CRDS, '--ignore-not-found', '--wait=false');
       await expect.poll(identities, { timeout: 100_000 }).toEqual(CRDS.map((name) => [name, undefined]));
       const files = CRDS.flatMap((name) => ['-f', join(ROOT, 'crds', `${name.split('.')[0]}.yaml`)]);
