@@ -3,7 +3,7 @@ import type { Redact } from '../lib/redaction/redact.ts';
 import { capped, withEscapes } from './catalog/visible-text.ts';
 import type { FileWithoutRule } from './connect/files-without-rule.ts';
 import { serverChecks } from './connect/server-checks.ts';
-import { sideBySide } from './connect/side-by-side.ts';
+import { sideBySide } from '../lib/side-by-side.ts';
 import { passingMounts, type PassingMountsOptions } from './passing-mounts.ts';
 import { type ToldTools, toldTools } from './tool-list-of.ts';
 import { whyNot } from './why-not.ts';

@@ -8,7 +8,7 @@ import { ConfigError, formatProblems } from '../crds/config/load/problem.ts';
 import { API_VERSION } from '../crds/v1alpha1/api.ts';
 import type { Environment } from '../lib/references/reference.ts';
 import { withEscapes } from './catalog/visible-text.ts';
-import { sideBySide } from './connect/side-by-side.ts';
+import { sideBySide } from '../lib/side-by-side.ts';
 import { fetchedServer } from './fetched-server.ts';
 import { type FetchedServer, type LockAnswer, lockCommand, type LockFile } from './lock/lock-command.ts';
 import { lockSecretsIn } from './lock-secrets-in.ts';

@@ -2,7 +2,7 @@ import { Refusal } from '../../lib/http/answer.ts';
 import { jsonObject } from '../../lib/http/request-body.ts';
 import type { Call } from '../../lib/http/route.ts';
 import { API_VERSION } from '../../crds/v1alpha1/api.ts';
-import { sideBySide } from '../connect/side-by-side.ts';
+import { sideBySide } from '../../lib/side-by-side.ts';
 import { type FetchedServer, type LockAnswer, lockCommand } from '../lock/lock-command.ts';
 import type { LockSecrets } from '../lock/lock-secrets.ts';
 import type { Manifest } from '../lock/read-lock.ts';

@@ -19,7 +19,7 @@ import {
 import { startOperator } from './many-resources/start-operator.ts';
 
 /** On two cores that others use as well. */
-const CONVERGE_MS = 240_000;
+const CONVERGE_MS = 400_000;
 const TIMEOUT_MS = CONVERGE_MS + 60_000;
 const MAX_RESIDENT_MB = 200;
 const QUIET_SECONDS = 20;

@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 import { ANYWHERE, guardedConnector } from '../../lib/net/guarded-connect.ts';
+import { sideBySide } from '../../lib/side-by-side.ts';
 import { parseJson, REQUEST_LIMITS } from '../../lib/json/json-limits.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { listAt, numberAt, textAt } from '../kubernetes/unstructured.ts';
@@ -45,12 +46,7 @@ export class PodClient<T> {
    * @throws the reason of `signal`
    */
   async probe(pods: readonly KubernetesObject[], signal: AbortSignal): Promise<(T | undefined)[]> {
-    const answers: (T | undefined)[] = [];
-    const queue = pods.entries();
-    const worker = async (): Promise<void> => {
-      for (const [index, pod] of queue) answers[index] = await this.#probeOne(pod, signal);
-    };
-    await Promise.all(Array.from({ length: Math.min(MAX_AT_ONCE, pods.length) }, worker));
+    const answers = await sideBySide(pods, MAX_AT_ONCE, (pod) => this.#probeOne(pod, signal));
     signal.throwIfAborted();
     return answers;
   }

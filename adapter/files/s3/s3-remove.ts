@@ -1,3 +1,4 @@
+import { sideBySide } from '../../../lib/side-by-side.ts';
 import { DeleteObjectCommand, DeleteObjectsCommand } from '@aws-sdk/client-s3';
 import { isUnsupported } from './s3-errors.ts';
 import type { S3Requests } from './s3-requests.ts';
@@ -49,16 +50,12 @@ export class S3Removal {
   }
 
   async #removeEach(keys: readonly string[], signal: AbortSignal | undefined): Promise<void> {
-    const left = [...keys];
-    const work = async (): Promise<void> => {
-      for (let Key = left.pop(); Key !== undefined; Key = left.pop()) {
-        const command = new DeleteObjectCommand({ Bucket: this.#requests.bucket, Key });
-        const deleted = this.#requests.send(signal, (client, abortSignal) => client.send(command, { abortSignal }));
-        await deleted.catch((error: unknown) => {
-          if (!(error instanceof FileRefused)) throw error;
-        });
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(SINGLE_DELETES, keys.length) }, work));
+    await sideBySide(keys, SINGLE_DELETES, async (Key) => {
+      const command = new DeleteObjectCommand({ Bucket: this.#requests.bucket, Key });
+      const deleted = this.#requests.send(signal, (client, abortSignal) => client.send(command, { abortSignal }));
+      await deleted.catch((error: unknown) => {
+        if (!(error instanceof FileRefused)) throw error;
+      });
+    });
   }
 }

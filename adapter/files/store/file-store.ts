@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { sideBySide } from '../../../lib/side-by-side.ts';
 import { type FileKind, type FileRecord, type FileRecords, versionsOf } from '../../state/file-records.ts';
 import type { RemovalReason, Telemetry } from '../../telemetry/telemetry.ts';
 import { ContentChecks } from './content-checks.ts';
@@ -124,13 +125,10 @@ export class FileStore {
   async discard(files: readonly FileRecord[], reason: RemovalReason, signal?: AbortSignal): Promise<void> {
     if (files.length === 0) return;
     const elsewhere = this.#removeElsewhere(files, signal);
-    const queue = files.values();
-    const workers = Array.from({ length: Math.min(REMOVED_AT_A_TIME, files.length) }, async () => {
-      for (const file of queue) {
-        await this.#quietly(`the bytes of ${file.kind} ${file.fileId}`, () => this.stage.removeItem(file));
-      }
-    });
-    await Promise.all([...workers, elsewhere]);
+    const here = sideBySide(files, REMOVED_AT_A_TIME, (file) =>
+      this.#quietly(`the bytes of ${file.kind} ${file.fileId}`, () => this.stage.removeItem(file)),
+    );
+    await Promise.all([here, elsewhere]);
     this.#tell(files, reason);
   }
 

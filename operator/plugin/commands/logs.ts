@@ -1,3 +1,4 @@
+import { sideBySide } from '../../../lib/side-by-side.ts';
 import { UsageError } from '../../command-line.ts';
 import { queryOf } from '../../kubernetes/api-paths.ts';
 import { CONTAINER } from '../../mcp-adapter/config/defaults.ts';
@@ -42,13 +43,8 @@ export const run: Run = async (args, { connect, streams, signal }) => {
     });
     return 0;
   }
-  const lines: LogLine[] = [];
-  const queue = pods.values();
-  const worker = async (): Promise<void> => {
-    for (const pod of queue) lines.push(...(await linesOf(cluster, pod, query, signal)));
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, pods.length) }, worker));
-  for (const line of merged(lines)) print(line);
+  const lines = await sideBySide(pods, AT_ONCE, (pod) => linesOf(cluster, pod, query, signal));
+  for (const line of merged(lines.flat())) print(line);
   return 0;
 };
 

@@ -1,3 +1,4 @@
+import { sideBySide } from '../../../lib/side-by-side.ts';
 import { API_SCRAPE_SOURCES, MCP_ADAPTERS } from '../../kubernetes/resources.ts';
 import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
 import type { Cluster } from '../cluster/connect.ts';
@@ -29,7 +30,7 @@ export const run: Run = async (args, { connect, streams }) => {
   if (target.resource === API_SCRAPE_SOURCES) {
     const source = await sourceOf(cluster, target.name);
     const pods = await groupPods(cluster, source);
-    const said = await askedPods(pods, (pod) => sourceStatusIn(cluster, pod, source));
+    const said = await sideBySide(pods, AT_ONCE, (pod) => askedPod(pod, () => sourceStatusIn(cluster, pod, source)));
     const page = sourcePage(source, said);
     streams.out(printed(format, page, () => sourceText(page)));
     const unreached = page.owner === null ? said.find(({ error }) => error !== undefined) : undefined;
@@ -38,7 +39,9 @@ export const run: Run = async (args, { connect, streams }) => {
   }
   const adapter = await adapterOf(cluster, target.name);
   const pods = await adapterPods(cluster, target.name);
-  const said = await askedPods(pods, (pod) => askAdapter(cluster, pod, 'GET', '/v1/status'));
+  const said = await sideBySide(pods, AT_ONCE, (pod) =>
+    askedPod(pod, () => askAdapter(cluster, pod, 'GET', '/v1/status')),
+  );
   const page = adapterPage(adapter, said, new Date());
   streams.out(printed(format, page, (isWide) => adapterText(page, isWide)));
   const unreached = said.find(({ error }) => error !== undefined);
@@ -52,23 +55,10 @@ async function resourcesOf({ api }: Cluster, namespace: string | undefined): Pro
   return lists.flatMap(({ items }) => items);
 }
 
-async function askedPods(
-  pods: readonly KubernetesObject[],
-  ask: (pod: KubernetesObject) => Promise<unknown>,
-): Promise<PodSaid[]> {
-  const said: PodSaid[] = [];
-  const queue = pods.entries();
-  const worker = async (): Promise<void> => {
-    for (const [index, pod] of queue) said[index] = await askedPod(pod, ask);
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, pods.length) }, worker));
-  return said;
-}
-
-async function askedPod(pod: KubernetesObject, ask: (pod: KubernetesObject) => Promise<unknown>): Promise<PodSaid> {
+async function askedPod(pod: KubernetesObject, ask: () => Promise<unknown>): Promise<PodSaid> {
   if (!isRunning(pod)) return { pod };
   try {
-    return { pod, said: await ask(pod) };
+    return { pod, said: await ask() };
   } catch (error) {
     // What the API server knows is shown all the same.
     return { pod, error: error as Error };
