@@ -1,5 +1,7 @@
 import type { ConnectRules } from '../lib/net/guarded-connect.ts';
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
+import { BridgedUpstream } from './bridge/bridged-upstream.ts';
+import { OlderClients } from './bridge/older-clients.ts';
 import { type EffectiveServer, effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
 import { throttled } from '../lib/throttled.ts';
 import type { Redact } from '../lib/redaction/redact.ts';
@@ -64,14 +66,15 @@ function mountOf(
 ): Mount {
   const { caches, logger, telemetry, toolNames, listTtlMs, version, redact } = parts;
   const warn = (message: string): void => logger.warn({ server_id: server.id }, message);
-  const upstream = upstreamOf(server, parts, warn);
+  const direct = upstreamOf(server, parts, warn);
   const disabled = disabledTools(server.disabled_tools, core.invalid_patterns === 'hide_all');
   const locking = lockingOf(server.id, parts);
   const mount = createMount({
     server,
     ...locking,
     disabled,
-    upstream,
+    upstream: bridged(direct, server, parts),
+    direct,
     authHeader: core.auth.header_name,
     listTtlMs,
     caches,
@@ -129,6 +132,22 @@ function lockingOf(serverId: string, { lock, caches, logger, telemetry, bus }: M
     bus.publish({ type: 'lists-changed', serverId, sessionId: '' }).catch(() => undefined);
   });
   return { lock: new ServerToolLock(lock, serverId, { caches, watch: lockWatch }), lockWatch, onListsChanged: tell };
+}
+
+/** The upstream for clients of all revisions, unless that is switched off. */
+function bridged(direct: Upstream, { id, upstream }: EffectiveServer, parts: MountDeps): Upstream {
+  if (upstream.bridge === 'off' || !direct.modern) return direct;
+  const { bus, caches, redact, listTtlMs } = parts;
+  const older = new OlderClients({
+    serverId: id,
+    upstream: direct,
+    bus,
+    caches,
+    redact,
+    listTtlMs,
+    onRounds: () => undefined,
+  });
+  return new BridgedUpstream(direct, older);
 }
 
 function upstreamOf(

@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 import type { AdapterError } from '../errors.ts';
-import { argumentAt } from '../exchange/sessionless-headers.ts';
 import type { Body, Message } from '../exchange/message.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
 import type { RequestAttributes } from '../exchange/request-attributes.ts';
 import type { Mount } from '../mount/mount.ts';
-import { encodeHeader } from '../tools/parameter-headers.ts';
+import { encodeHeader, repeatedHeaders } from '../tools/parameter-headers.ts';
 import type { Sends } from '../path/paths.ts';
 import type { ToolParameters } from '../tools/tool-parameters.ts';
 import type { ToolCall } from '../tools/tool-step.ts';
@@ -139,11 +138,9 @@ export class MemoryCaller {
   async #sessionlessHeaders(outer: ToolCall, { tool, args }: NestedCall): Promise<IncomingHttpHeaders> {
     const own = Object.entries(outer.caller.headers).filter(([name]) => !name.startsWith('mcp-param-'));
     const headers: IncomingHttpHeaders = { ...Object.fromEntries(own), 'mcp-name': encodeHeader(tool) };
-    for (const { header, path } of await this.#parts.toolParameters.of(this.#client.listing(outer), tool)) {
-      const value = argumentAt(args, path);
-      if (typeof value === 'string') headers[header] = encodeHeader(value);
-      else if (typeof value === 'number' || typeof value === 'boolean') headers[header] = String(value);
-    }
+    const declared = await this.#parts.toolParameters.of(this.#client.listing(outer), tool);
+    const repeated = repeatedHeaders(declared, args);
+    for (let at = 0; at < repeated.length; at += 2) headers[repeated[at] ?? ''] = repeated[at + 1];
     return headers;
   }
 

@@ -4,7 +4,7 @@ import { SESSIONLESS_REVISION, modernRevision, type Message } from './message.ts
 
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/=]*)\?=$/;
 /** Which parameter `Mcp-Name` repeats (MCP 2026-07-28, Streamable HTTP, request headers). */
-const NAME_PARAMETER: Readonly<Record<string, string>> = {
+export const NAME_PARAMETER: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
@@ -68,7 +68,7 @@ function methodMismatch(method: string, header: string | string[] | undefined): 
 }
 
 /** Repeats a parameter of a tool call. */
-const PARAMETER = 'mcp-param-';
+const PARAMETER_PREFIX = 'mcp-param-';
 
 /** What is wrong with an `Mcp-Param-*` header that repeats nothing: a router would have decided by it all the same. */
 export function undeclaredParameter(
@@ -76,7 +76,7 @@ export function undeclaredParameter(
   declared: readonly ParameterHeader[],
 ): string | undefined {
   for (const name in headers) {
-    if (name.startsWith(PARAMETER) && !declared.some(({ header }) => header === name)) {
+    if (name.startsWith(PARAMETER_PREFIX) && !declared.some(({ header }) => header === name)) {
       return `The ${name} header belongs to no parameter of this request.`;
     }
   }
@@ -99,7 +99,8 @@ export function parameterHeaders(inputSchema: unknown, path: readonly string[] =
   for (const [key, schema] of Object.entries(properties)) {
     if (typeof schema !== 'object' || schema === null) continue;
     const name = (schema as Record<string, unknown>)['x-mcp-header'];
-    if (typeof name === 'string') found.push({ header: `${PARAMETER}${name.toLowerCase()}`, path: [...path, key] });
+    if (typeof name === 'string')
+      found.push({ header: `${PARAMETER_PREFIX}${name.toLowerCase()}`, path: [...path, key] });
     found.push(...parameterHeaders(schema, [...path, key], depth + 1));
   }
   return found;

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
+import type { Holder } from '../byte-account.ts';
 import type { Body } from './message.ts';
 
 /**
@@ -25,6 +26,10 @@ export interface UpstreamSession {
   /** As in SessionRecord; undefined while `initialize` is on its way. */
   readonly upstreamSessionId: string | null | undefined;
   readonly generation: number;
+  /** What the client said in `initialize`, the level and the subscriptions that it has set, as in SessionRecord. */
+  readonly initializeParams?: string;
+  readonly logLevel?: string | null;
+  readonly subscriptions?: readonly string[];
 }
 
 export interface UpstreamRequest {
@@ -36,6 +41,8 @@ export interface UpstreamRequest {
   readonly body: Body | undefined;
   /** Where a GET takes up the stream again. */
   readonly lastEventId?: string | undefined;
+  /** For whom what is kept of an answer is counted; undefined for requests of the adapter's own. */
+  readonly holder?: Holder | undefined;
 }
 
 export interface ResponseHead {

@@ -70,6 +70,7 @@ export class Gateway {
       case 'stream-opened':
       case 'stream-coming':
       case 'stream-settled':
+      case 'subscribed':
         break;
     }
   }

@@ -35,6 +35,8 @@ export interface MountOptions {
   /** `disabled_tools`, compiled. */
   readonly disabled: DisabledTools;
   readonly upstream: Upstream;
+  /** The same past the bridge between revisions: pings ask it what it knows itself. */
+  readonly direct?: Upstream;
   readonly authHeader: string;
   readonly listTtlMs: number;
   readonly caches: Caches;
@@ -92,9 +94,11 @@ export function createMount(options: MountOptions): Mount {
     warn('client_headers.passthrough lists Authorization, so the credentials of clients are sent to this upstream');
   }
 
-  const own = telemetry.isOn
-    ? new ObservedUpstream(upstream, (call) => telemetry.upstreamCall({ serverId: server.id, ...call }))
-    : upstream;
+  const observed = (one: Upstream): Upstream =>
+    telemetry.isOn
+      ? new ObservedUpstream(one, (call) => telemetry.upstreamCall({ serverId: server.id, ...call }))
+      : one;
+  const own = observed(upstream);
   const headers = new HeaderForwarding({ staticHeaders, passthrough, userAgent: `mcp-adapter/${options.version}` });
   const refusal = relaysChallenges
     ? undefined
@@ -109,7 +113,7 @@ export function createMount(options: MountOptions): Mount {
   callLimits?.listed(additions?.steps.keys() ?? []);
   const ping = policy.enabled
     ? new PingLoop({
-        upstream: own,
+        upstream: observed(options.direct ?? upstream),
         breaker,
         policy: { intervalMs: timerMs(policy.interval_seconds), timeoutMs: timerMs(policy.timeout_seconds) },
         headers: headers.base('POST', undefined),

@@ -91,6 +91,14 @@ export type ControlMessage =
       readonly client: string;
       readonly isOpen: boolean;
     }
+  /** A client in a session that has no upstream session wants to hear of a resource, or no longer. */
+  | {
+      readonly type: 'subscribed';
+      readonly serverId: string;
+      readonly sessionId: string;
+      readonly uri: string;
+      readonly isOn: boolean;
+    }
   /** A server has told one of its clients that its lists have changed. */
   | { readonly type: 'lists-changed'; readonly serverId: string; readonly sessionId: '' }
   | { readonly type: 'drop-get'; readonly serverId: string; readonly sessionId: string; readonly except: string }

@@ -33,3 +33,14 @@ export function encodeHeader(value: string): string {
   if (PLAIN.test(value) && !LOOKS_ENCODED.test(value)) return value;
   return `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`;
 }
+
+/** The headers (names and values in turn) that repeat these arguments. */
+export function repeatedHeaders(declared: readonly ParameterHeader[], args: unknown): string[] {
+  const out: string[] = [];
+  for (const { header, path } of declared) {
+    const value = argumentAt(args, path);
+    if (typeof value === 'string') out.push(header, encodeHeader(value));
+    else if (typeof value === 'number' || typeof value === 'boolean') out.push(header, String(value));
+  }
+  return out;
+}

@@ -19,7 +19,7 @@ const NONE: readonly ParameterHeader[] = [];
  * the tool is left to check for itself; other messages have no such headers.
  */
 export class ToolParameters {
-  readonly #listings = new ToolListings(declared);
+  readonly #listings = new ToolListings(declaredParameters);
 
   /** What does not match, undefined when all does. */
   async mismatch(
@@ -55,7 +55,8 @@ function repeatsAny(args: unknown, headers: IncomingHttpHeaders): boolean {
   return false;
 }
 
-function* declared(list: string): Generator<[string, readonly ParameterHeader[]]> {
+/** The headers that the tools of a list (JSON text of a result) declare, by tool. */
+export function* declaredParameters(list: string): Generator<[string, readonly ParameterHeader[]]> {
   for (const tool of (parseJson(list, ANSWER_LIMITS) as { tools: unknown[] }).tools) {
     const { name, inputSchema } = (tool ?? {}) as { name?: unknown; inputSchema?: unknown };
     const headers = parameterHeaders(inputSchema);

@@ -7,6 +7,8 @@ export interface RunningFixture extends RunningProcess {
   readonly port: number;
   /** Streamable HTTP, both eras. */
   readonly mcpUrl: string;
+  /** Streamable HTTP, only the revision without sessions. */
+  readonly modernUrl: string;
   /** Streamable HTTP, only the revisions with sessions. */
   readonly legacyUrl: string;
   /** HTTP+SSE of 2024-11-05. */
@@ -21,6 +23,7 @@ export async function startFixture(port = 0): Promise<RunningFixture> {
   return Object.assign(running, {
     port: Number(match[1]),
     mcpUrl: `${base}/mcp`,
+    modernUrl: `${base}/mcp-modern`,
     legacyUrl: `${base}/mcp-legacy`,
     sseUrl: `${base}/sse`,
   });

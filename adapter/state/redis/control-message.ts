@@ -17,6 +17,7 @@ const schema = z.discriminatedUnion('type', [
     client: z.string(),
     isOpen: z.boolean(),
   }),
+  z.object({ type: z.literal('subscribed'), ...session, uri: z.string(), isOn: z.boolean() }),
   z.object({ type: z.literal('lists-changed'), ...session, sessionId: z.literal('') }),
   z.object({ type: z.literal('drop-get'), ...session, except: z.string() }),
   z.object({ type: z.literal('cancelled'), ...session, requestId: z.string() }),

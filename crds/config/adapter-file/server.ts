@@ -47,6 +47,12 @@ const Upstream = z.strictObject({
     )
     .nullable()
     .prefault(null),
+  bridge: oneOf(['auto', 'off'])
+    .describe(
+      '(new) What clients get that open sessions where the upstream knows the revision without them (2026-07-28) only: ' +
+        '`auto`: their messages are translated; `off`: the refusal of the upstream.',
+    )
+    .prefault('auto'),
   insecure_tls: flag().describe('Do not verify the certificate of the upstream.').prefault(false),
   static_headers: maybeEmpty(headerMap().prefault({})).describe('Headers added to every request to the upstream.'),
   client_headers: maybeEmpty(ClientHeaders.prefault({})).describe('Headers that clients send.'),

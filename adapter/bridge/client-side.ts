@@ -1,0 +1,91 @@
+import type { ResponseHead, ResponseSink } from '../exchange/upstream.ts';
+import { messageFrame } from '../exchange/scanning/sse-frames.ts';
+
+const JSON_HEAD: ResponseHead = {
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  upstreamSessionId: null,
+};
+const STREAM_HEAD: ResponseHead = {
+  status: 200,
+  headers: { 'content-type': 'text/event-stream' },
+  upstreamSessionId: null,
+};
+const ACCEPTED: ResponseHead = { status: 202, headers: {}, upstreamSessionId: null };
+
+/**
+ * What the client's side of an exchange hears: one body where a single response is all, and an event stream as soon as there
+ * is more to say.
+ */
+export class ClientSide {
+  readonly #sink: ResponseSink;
+  /** Responses to come. */
+  #left: number;
+  #isStream = false;
+  #isOver = false;
+
+  constructor(sink: ResponseSink, responses: number) {
+    this.#sink = sink;
+    this.#left = responses;
+  }
+
+  /** Nothing is said any more. */
+  leave(): void {
+    this.#isOver = true;
+  }
+
+  accepted(): void {
+    this.#whole(ACCEPTED, undefined);
+  }
+
+  /** A notification or a request (JSON text). */
+  message(text: string): void {
+    if (this.#isOver) return;
+    this.#begin();
+    this.#sink.onData(Buffer.from(messageFrame(text)));
+  }
+
+  /** A response (JSON text). */
+  response(text: string): void {
+    if (this.#isOver) return;
+    this.#left -= 1;
+    if (!this.#isStream && this.#left === 0) return this.#whole(JSON_HEAD, Buffer.from(text));
+    this.#begin();
+    this.#sink.onData(Buffer.from(messageFrame(text)));
+    if (this.#left > 0) return;
+    this.#isOver = true;
+    this.#sink.onEnd();
+  }
+
+  /** What the server has answered instead of messages; where a stream has begun, it breaks off. */
+  refused(head: ResponseHead, body: Buffer): void {
+    if (this.#isStream || this.#left > 1)
+      this.failed(new Error(`the upstream server answered with HTTP ${head.status}`), true);
+    else this.#whole({ ...head, upstreamSessionId: null }, body);
+  }
+
+  failed(error: Error, sent: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#sink.onError(error, sent);
+  }
+
+  /** Begins the stream, though there is nothing to say yet. */
+  open(): void {
+    if (!this.#isOver) this.#begin();
+  }
+
+  #begin(): void {
+    if (this.#isStream) return;
+    this.#isStream = true;
+    this.#sink.onHead(STREAM_HEAD);
+  }
+
+  #whole(head: ResponseHead, body: Buffer | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#sink.onHead(head);
+    if (body !== undefined && body.length > 0) this.#sink.onData(body);
+    this.#sink.onEnd();
+  }
+}

@@ -1,0 +1,151 @@
+import { ANSWER_LIMITS, requireReadable } from '../../lib/json/json-limits.ts';
+import { KeptParts } from '../../lib/stream/kept-parts.ts';
+import type { ByteShare, Holder } from '../byte-account.ts';
+import { answersOverloaded } from '../errors.ts';
+import { isEventStream } from '../exchange/headers.ts';
+import { isResponseTo } from '../exchange/message.ts';
+import { FrameSplitter } from '../exchange/scanning/sse-frames.ts';
+import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamRequest } from '../exchange/upstream.ts';
+import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from '../limits.ts';
+
+/** The end of one request to a server without sessions. */
+export interface RoundAnswer {
+  readonly head: ResponseHead;
+  /** JSON text of the response; undefined where there was none. */
+  readonly text: string | undefined;
+  /** What came instead. */
+  readonly body: Buffer;
+}
+
+/** The exchange failed; `sent` as in ResponseSink. */
+export class RoundFailed extends Error {
+  readonly sent: boolean;
+  constructor(cause: Error, sent: boolean) {
+    super(cause.message, { cause });
+    this.sent = sent;
+  }
+}
+
+/** One request on its way to a server without sessions, and what the server says until it has answered. */
+export class Round implements ResponseSink {
+  readonly #idText: string;
+  readonly #onOther: (text: string) => void;
+  readonly #holder: Holder | undefined;
+  readonly #answer = Promise.withResolvers<RoundAnswer>();
+  #control: ResponseControl | undefined;
+  #isOver = false;
+  #isPaused = false;
+  #head: ResponseHead | undefined;
+  #splitter: FrameSplitter | undefined;
+  readonly #parts = new KeptParts();
+  #share: ByteShare | undefined;
+
+  constructor(idText: string, holder: Holder | undefined, onOther: (text: string) => void) {
+    this.#idText = idText;
+    this.#holder = holder;
+    this.#onOther = onOther;
+  }
+
+  /** Rejects with RoundFailed. */
+  async ask(upstream: Upstream, request: UpstreamRequest): Promise<RoundAnswer> {
+    upstream.send(request, this);
+    try {
+      return await this.#answer.promise;
+    } finally {
+      this.#share?.giveBack();
+    }
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#control?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#control?.resume();
+  }
+
+  /** Nobody waits for it any more: to leave is how a server without sessions is told. */
+  abort(reason: Error): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#control?.abort();
+    this.#answer.reject(new RoundFailed(reason, true));
+  }
+
+  onStart(control: ResponseControl): void {
+    this.#control = control;
+    if (this.#isOver) control.abort();
+    else if (this.#isPaused) control.pause();
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#head = head;
+    if (isEventStream(head)) this.#splitter = new FrameSplitter();
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#isOver) return;
+    try {
+      if (this.#splitter === undefined) {
+        this.#parts.push(chunk);
+        this.#count(this.#parts.size);
+      } else {
+        for (const { data } of this.#splitter.push(chunk)) if (data !== undefined && this.#frame(data)) return;
+        this.#count(this.#splitter.length);
+      }
+    } catch (error) {
+      this.abort(error as Error);
+    }
+  }
+
+  onEnd(): void {
+    if (this.#isOver || this.#head === undefined) return;
+    if (this.#splitter !== undefined) return this.onError(new Error('the stream ended without the answer'), true);
+    this.#isOver = true;
+    const body = this.#parts.whole();
+    const text = body.toString('utf8');
+    try {
+      requireReadable(text, ANSWER_LIMITS);
+      this.#answer.resolve({ head: this.#head, text: isMessage(text) ? text : undefined, body });
+    } catch (error) {
+      this.#answer.reject(new RoundFailed(error as Error, true));
+    }
+  }
+
+  onError(error: Error, sent: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#answer.reject(new RoundFailed(error, sent));
+  }
+
+  /** True: it was the answer. */
+  #frame(data: string): boolean {
+    requireReadable(data, ANSWER_LIMITS);
+    if (!isResponseTo(data, this.#idText)) {
+      if (data !== '') this.#onOther(data);
+      return false;
+    }
+    this.#isOver = true;
+    this.#control?.abort();
+    this.#answer.resolve({ head: this.#head as ResponseHead, text: data, body: Buffer.alloc(0) });
+    return true;
+  }
+
+  #count(bytes: number): void {
+    if (bytes > MAX_ANSWER_BYTES) throw new Error('the answer of the upstream server is too large');
+    if (bytes <= UNCOUNTED_BYTES || this.#holder === undefined) return;
+    this.#share ??= this.#holder.share('answers');
+    if (!this.#share.set(bytes)) throw answersOverloaded();
+  }
+}
+
+const isMessage = (text: string): boolean => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && ('result' in value || 'error' in value);
+  } catch {
+    return false;
+  }
+};
