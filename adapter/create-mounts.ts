@@ -1,6 +1,7 @@
 import type { ConnectRules } from '../lib/net/guarded-connect.ts';
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
 import { BridgedUpstream } from './bridge/bridged-upstream.ts';
+import { NewerClients } from './bridge/newer-clients.ts';
 import { OlderClients } from './bridge/older-clients.ts';
 import { type EffectiveServer, effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
 import { throttled } from '../lib/throttled.ts';
@@ -11,7 +12,7 @@ import type { DefinitionKind } from './catalog/text-meanings.ts';
 import { LockWatch } from './lock/lock-watch.ts';
 import { ServerToolLock } from './lock/server-tool-lock.ts';
 import type { ToolLock } from './lock/tool-lock.ts';
-import { createMount, type MountAdditions } from './mount/create-mount.ts';
+import { createMount, type MountAdditions, type MountOptions } from './mount/create-mount.ts';
 import { toolEntries } from './tools/settings.ts';
 import type { Mount } from './mount/mount.ts';
 import type { MessageBus } from './state/message-bus.ts';
@@ -66,15 +67,15 @@ function mountOf(
 ): Mount {
   const { caches, logger, telemetry, toolNames, listTtlMs, version, redact } = parts;
   const warn = (message: string): void => logger.warn({ server_id: server.id }, message);
-  const direct = upstreamOf(server, parts, warn);
+  const upstream = upstreamOf(server, parts, warn);
   const disabled = disabledTools(server.disabled_tools, core.invalid_patterns === 'hide_all');
   const locking = lockingOf(server.id, parts);
   const mount = createMount({
     server,
     ...locking,
     disabled,
-    upstream: bridged(direct, server, parts),
-    direct,
+    upstream,
+    bridge: bridgeOf(server, parts),
     authHeader: core.auth.header_name,
     listTtlMs,
     caches,
@@ -134,20 +135,18 @@ function lockingOf(serverId: string, { lock, caches, logger, telemetry, bus }: M
   return { lock: new ServerToolLock(lock, serverId, { caches, watch: lockWatch }), lockWatch, onListsChanged: tell };
 }
 
-/** The upstream for clients of all revisions, unless that is switched off. */
-function bridged(direct: Upstream, { id, upstream }: EffectiveServer, parts: MountDeps): Upstream {
-  if (upstream.bridge === 'off' || !direct.modern) return direct;
+/** The bridge between clients and upstreams of other revisions; undefined where it is switched off. */
+function bridgeOf({ id: serverId, upstream: { bridge } }: EffectiveServer, parts: MountDeps): MountOptions['bridge'] {
+  if (bridge === 'off') return undefined;
   const { bus, caches, redact, listTtlMs } = parts;
-  const older = new OlderClients({
-    serverId: id,
-    upstream: direct,
-    bus,
-    caches,
-    redact,
-    listTtlMs,
-    onRounds: () => undefined,
-  });
-  return new BridgedUpstream(direct, older);
+  return (upstream, revisions) => {
+    const older = new OlderClients({ serverId, upstream, bus, caches, redact, listTtlMs, onRounds: () => undefined });
+    const newer = new NewerClients({ serverId, upstream, listTtlMs });
+    return {
+      upstream: new BridgedUpstream(upstream, revisions, older, newer),
+      answer: (exchange, text) => newer.answer(exchange, text),
+    };
+  };
 }
 
 function upstreamOf(

@@ -9,7 +9,10 @@ import type {
   UpstreamSession,
 } from '../exchange/upstream.ts';
 import { INSPECTED_BYTES } from '../limits.ts';
+import type { RevisionProbe } from '../upstream/revision-probe.ts';
 import { isBridged } from './bridged-session.ts';
+import type { NewerClients } from './newer-clients.ts';
+import { credentialHeaders, credentialKey } from './newer-request.ts';
 import type { OlderClients } from './older-clients.ts';
 
 /** Refusals of a client, or of this moment, that say nothing of revisions. */
@@ -22,10 +25,15 @@ const NO_EVIDENCE = new Set([401, 403, 408, 425, 429]);
 export class BridgedUpstream implements Upstream {
   readonly #inner: Upstream;
   readonly #older: OlderClients;
+  readonly #newer: NewerClients;
+  readonly #revisions: RevisionProbe;
 
-  constructor(inner: Upstream, older: OlderClients) {
+  /** @param revisions what the upstream speaks, asked past the bridge */
+  constructor(inner: Upstream, revisions: RevisionProbe, older: OlderClients, newer: NewerClients) {
     this.#inner = inner;
     this.#older = older;
+    this.#newer = newer;
+    this.#revisions = revisions;
   }
 
   get modern(): boolean {
@@ -34,11 +42,24 @@ export class BridgedUpstream implements Upstream {
 
   send(request: UpstreamRequest, sink: ResponseSink): void {
     const { session } = request;
-    if (session === undefined) this.#inner.send(request, sink);
+    if (session === undefined) this.#sendSessionless(request, sink);
     else if (isBridged(session)) this.#older.send(request, sink);
     else if (session.upstreamSessionId === undefined && request.method === 'POST') {
       this.#inner.send(request, new Opening(request, sink, this.#older));
     } else this.#inner.send(request, sink);
+  }
+
+  #sendSessionless(request: UpstreamRequest, sink: ResponseSink): void {
+    if (this.#revisions.isModern) return this.#inner.send(request, sink);
+    const waiting = new Waiting(sink);
+    const headers = credentialHeaders(request.headers);
+    this.#revisions.of(credentialKey(headers), headers).then(
+      (family) => {
+        const isOlder = family === 'legacy' || family === 'declined';
+        waiting.start((started) => (isOlder ? this.#newer : this.#inner).send(request, started));
+      },
+      (error: unknown) => waiting.failed(error as Error),
+    );
   }
 
   async endSession(session: UpstreamSession, headers: readonly string[], timeoutMs: number): Promise<void> {
@@ -133,6 +154,63 @@ class Opening implements ResponseSink, ResponseControl {
   #passWhole(head: ResponseHead): void {
     this.#pass(head);
     this.#sink.onEnd();
+  }
+}
+
+/** An exchange that begins later. */
+class Waiting implements ResponseSink, ResponseControl {
+  readonly #sink: ResponseSink;
+  #control: ResponseControl | undefined;
+  #isPaused = false;
+  #isOver = false;
+
+  constructor(sink: ResponseSink) {
+    this.#sink = sink;
+    sink.onStart(this);
+  }
+
+  start(send: (sink: ResponseSink) => void): void {
+    if (!this.#isOver) send(this);
+  }
+
+  failed(error: Error): void {
+    if (!this.#isOver) this.#sink.onError(error, false);
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#control?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#control?.resume();
+  }
+
+  abort(): void {
+    this.#isOver = true;
+    this.#control?.abort();
+  }
+
+  onStart(control: ResponseControl): void {
+    this.#control = control;
+    if (this.#isPaused) control.pause();
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#sink.onHead(head);
+  }
+
+  onData(chunk: Buffer): void {
+    this.#sink.onData(chunk);
+  }
+
+  onEnd(): void {
+    this.#sink.onEnd();
+  }
+
+  onError(error: Error, sent: boolean): void {
+    this.#sink.onError(error, sent);
   }
 }
 

@@ -45,11 +45,11 @@ export class ClientSide {
     this.#sink.onData(Buffer.from(messageFrame(text)));
   }
 
-  /** A response (JSON text). */
-  response(text: string): void {
+  /** A response (JSON text), with the status that it has where it is all that there is. */
+  response(text: string, status = 200): void {
     if (this.#isOver) return;
     this.#left -= 1;
-    if (!this.#isStream && this.#left === 0) return this.#whole(JSON_HEAD, Buffer.from(text));
+    if (!this.#isStream && this.#left === 0) return this.#whole({ ...JSON_HEAD, status }, Buffer.from(text));
     this.#begin();
     this.#sink.onData(Buffer.from(messageFrame(text)));
     if (this.#left > 0) return;

@@ -1,3 +1,6 @@
+import { hash } from 'node:crypto';
+
+import { OF_ONE_REQUEST } from '../exchange/headers.ts';
 import { SESSIONLESS_REVISION, type Body, type Request } from '../exchange/message.ts';
 import { members, locate, splice } from '../exchange/scanning/json-scan.ts';
 import { NAME_PARAMETER, type ParameterHeader } from '../exchange/sessionless-headers.ts';
@@ -11,6 +14,9 @@ const OF_PROTOCOL = new Set(
     (name) => PREFIX + name,
   ),
 );
+/** Whether a key of `_meta` is the protocol's own, and no extension's. */
+export const isProtocolMeta = (key: string): boolean => OF_PROTOCOL.has(key);
+
 /** Parameters that mean something else, or something, in the newer revision only. */
 const NOT_OLDER = new Set(['_meta', 'inputResponses', 'requestState', 'task']);
 /** What clients of older revisions may be asked for (MCP 2025-11-25, lifecycle). */
@@ -104,7 +110,7 @@ function metaMembers(text: string, at: number | undefined, { client, logLevel, p
   if (progressToken !== undefined) own.push(`"progressToken":${progressToken}`);
   if (at === undefined) return own;
   for (const { key, keyStart, end } of members(text, at)) {
-    if (OF_PROTOCOL.has(key) || (key === 'progressToken' && progressToken !== undefined)) continue;
+    if (isProtocolMeta(key) || (key === 'progressToken' && progressToken !== undefined)) continue;
     own.push(text.slice(keyStart, end));
   }
   return own;
@@ -133,6 +139,16 @@ export function credentialHeaders(headers: readonly string[]): string[] {
   }
   return out;
 }
+
+/** Stands for what such headers authenticate with. */
+export const credentialKey = (headers: readonly string[]): string => {
+  let text = '';
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = (headers[at] ?? '').toLowerCase();
+    if (!OF_ONE_REQUEST.has(name)) text += `${name}:${headers[at + 1]}\n`;
+  }
+  return hash('sha256', text, 'base64');
+};
 
 /** A body of one message with this text. */
 export function bodyOf(message: Request, text: string): Body {

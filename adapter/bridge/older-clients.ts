@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto';
-
 import type { Redact } from '../../lib/redaction/redact.ts';
 import type { Caches } from '../caches.ts';
 import { type Body, type Message, METHOD_NOT_FOUND, type Request } from '../exchange/message.ts';
@@ -15,7 +13,7 @@ import { bridgedSessionId } from './bridged-session.ts';
 import { ClientSide } from './client-side.ts';
 import { Discoveries, type Discovery } from './discoveries.ts';
 import { ListenStream } from './listen-stream.ts';
-import { credentialHeaders, identityOf } from './newer-request.ts';
+import { credentialHeaders, credentialKey, identityOf } from './newer-request.ts';
 import { OlderCall } from './older-call.ts';
 import { olderGreeting, takesSubscriptions, toldOf } from './older-greeting.ts';
 
@@ -58,7 +56,7 @@ export class OlderClients {
   /** What the server says of itself to whoever sends these headers; undefined where it does not speak the newer revision. */
   discover(headers: readonly string[]): Promise<Discovery | undefined> {
     const credentials = credentialHeaders(headers);
-    return this.discoveries.of(keyOf(credentials), credentials);
+    return this.discoveries.of(credentialKey(credentials), credentials);
   }
 
   /** Answers `initialize`. */
@@ -125,7 +123,7 @@ export class OlderClients {
         upstream,
         bus,
         parameters: (headers, tool, again) => this.#parameters(headers, tool, again),
-        onOtherRevision: () => this.discoveries.forget(keyOf(credentialHeaders(request.headers))),
+        onOtherRevision: () => this.discoveries.forget(credentialKey(credentialHeaders(request.headers))),
         onRounds,
       },
       {
@@ -213,7 +211,7 @@ export class OlderClients {
   async #parameters(headers: readonly string[], tool: string, again: boolean): Promise<readonly ParameterHeader[]> {
     const { serverId, upstream, redact } = this.#deps;
     const base = credentialHeaders(headers);
-    const request = { serverId, upstream, redact, inventory: this.#inventory, clientKey: keyOf(base), base };
+    const request = { serverId, upstream, redact, inventory: this.#inventory, clientKey: credentialKey(base), base };
     const { byTool } = await this.#listings.of({ ...request, inSession: undefined }, again);
     return byTool.get(tool) ?? [];
   }
@@ -277,4 +275,3 @@ function added<T>(map: Map<string, Set<T>>, key: string, value: T): () => void {
 
 const busKey = ({ serverId, sessionId, generation }: UpstreamSession): BusKey => ({ serverId, sessionId, generation });
 const callKey = (sessionId: string, idText: string): string => `${sessionId}\n${idText}`;
-const keyOf = (credentials: readonly string[]): string => hash('sha256', credentials.join('\n'), 'base64');

@@ -39,6 +39,10 @@ export class Round implements ResponseSink {
   #splitter: FrameSplitter | undefined;
   readonly #parts = new KeptParts();
   #share: ByteShare | undefined;
+  /** Where the server's stream can be taken up again; undefined: nowhere. */
+  lastEventId: string | undefined;
+  /** How long the server wants to be left alone before that, in milliseconds. */
+  retryMs: number | undefined;
 
   constructor(idText: string, holder: Holder | undefined, onOther: (text: string) => void) {
     this.#idText = idText;
@@ -92,7 +96,11 @@ export class Round implements ResponseSink {
         this.#parts.push(chunk);
         this.#count(this.#parts.size);
       } else {
-        for (const { data } of this.#splitter.push(chunk)) if (data !== undefined && this.#frame(data)) return;
+        for (const { data, id, retry } of this.#splitter.push(chunk)) {
+          this.lastEventId = id ?? this.lastEventId;
+          this.retryMs = retry ?? this.retryMs;
+          if (data !== undefined && this.#frame(data)) return;
+        }
         this.#count(this.#splitter.length);
       }
     } catch (error) {

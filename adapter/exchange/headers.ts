@@ -29,7 +29,7 @@ const NEVER_FORWARDED = new Set([
 ]);
 
 /** They name a request, and not who makes it. */
-const OF_ONE_REQUEST = new Set(['traceparent', 'tracestate', 'x-correlation-id', 'x-request-id']);
+export const OF_ONE_REQUEST = new Set(['traceparent', 'tracestate', 'x-correlation-id', 'x-request-id']);
 
 const USER_AGENT = 'user-agent';
 

@@ -41,6 +41,8 @@ export interface UpstreamRequest {
   readonly body: Body | undefined;
   /** Where a GET takes up the stream again. */
   readonly lastEventId?: string | undefined;
+  /** Names the exchange for whoever takes what the upstream asks meanwhile; undefined: nobody does. */
+  readonly exchange?: string | undefined;
   /** For whom what is kept of an answer is counted; undefined for requests of the adapter's own. */
   readonly holder?: Holder | undefined;
 }

@@ -26,7 +26,7 @@ import { CallLimits } from '../tools/call-limits.ts';
 import { toolTimeouts } from '../tools/settings.ts';
 import { ToolInventory } from '../tools/tool-inventory.ts';
 import { VisibleCatalog } from '../tools/visible-catalog.ts';
-import type { Mount } from './mount.ts';
+import type { Bridge, Mount } from './mount.ts';
 import type { ResultSpilling } from '../spill/result-spilling.ts';
 import type { ToolStep } from '../tools/tool-step.ts';
 
@@ -35,8 +35,8 @@ export interface MountOptions {
   /** `disabled_tools`, compiled. */
   readonly disabled: DisabledTools;
   readonly upstream: Upstream;
-  /** The same past the bridge between revisions: pings ask it what it knows itself. */
-  readonly direct?: Upstream;
+  /** Puts the bridge between revisions before the upstream; pings and probes go past it. */
+  readonly bridge?: ((direct: Upstream, revisions: RevisionProbe) => Bridge) | undefined;
   readonly authHeader: string;
   readonly listTtlMs: number;
   readonly caches: Caches;
@@ -78,7 +78,7 @@ export interface MountAdditions {
 }
 
 export function createMount(options: MountOptions): Mount {
-  const { server, disabled, upstream, caches, warn, additions, telemetry = noTelemetry } = options;
+  const { server, disabled, upstream: direct, caches, warn, additions, telemetry = noTelemetry } = options;
   const { tool_metadata_sanitization: sanitization } = server;
   const { client_headers: clientHeaders } = server.upstream;
   const { url: upstreamUrl, host_header: hostHeader } = server.upstream;
@@ -98,6 +98,9 @@ export function createMount(options: MountOptions): Mount {
     telemetry.isOn
       ? new ObservedUpstream(one, (call) => telemetry.upstreamCall({ serverId: server.id, ...call }))
       : one;
+  const revisions = new RevisionProbe(observed(direct), timerMs(server.upstream_ping.timeout_seconds));
+  const bridge = options.bridge?.(direct, revisions);
+  const upstream = bridge?.upstream ?? direct;
   const own = observed(upstream);
   const headers = new HeaderForwarding({ staticHeaders, passthrough, userAgent: `mcp-adapter/${options.version}` });
   const refusal = relaysChallenges
@@ -113,7 +116,7 @@ export function createMount(options: MountOptions): Mount {
   callLimits?.listed(additions?.steps.keys() ?? []);
   const ping = policy.enabled
     ? new PingLoop({
-        upstream: observed(options.direct ?? upstream),
+        upstream: observed(direct),
         breaker,
         policy: { intervalMs: timerMs(policy.interval_seconds), timeoutMs: timerMs(policy.timeout_seconds) },
         headers: headers.base('POST', undefined),
@@ -138,7 +141,8 @@ export function createMount(options: MountOptions): Mount {
     callLimits,
     ping,
     refusal,
-    revisions: new RevisionProbe(own, timerMs(policy.timeout_seconds)),
+    revisions,
+    bridge,
     lists: new ListCache(options.listTtlMs, caches),
     inventory: new ToolInventory(options.listTtlMs, caches),
     disabled,

@@ -19,6 +19,13 @@ import type { ToolInventory } from '../tools/tool-inventory.ts';
 import type { ToolStep } from '../tools/tool-step.ts';
 import type { VisibleCatalog } from '../tools/visible-catalog.ts';
 
+/** What lets clients of one protocol revision reach an upstream of another. */
+export interface Bridge {
+  readonly upstream: Upstream;
+  /** Brings an answer (JSON text of a response) to what the upstream asked in this exchange. Rejects when it does not arrive. */
+  answer(exchange: string, text: string): Promise<void>;
+}
+
 /** One mounted server: its upstream and everything that belongs to it on this replica. */
 export interface Mount {
   readonly serverId: string;
@@ -37,6 +44,8 @@ export interface Mount {
   /** Why the upstream refuses the adapter (401, 403), by status and body; undefined where clients bring the credentials. */
   readonly refusal: ((status: number, body: string) => string) | undefined;
   readonly revisions: RevisionProbe;
+  /** Undefined where clients must speak what the upstream does. */
+  readonly bridge: Bridge | undefined;
   readonly lists: ListCache;
   /** The upstream's tools, as the adapter and its clients have seen them listed. */
   readonly inventory: ToolInventory;

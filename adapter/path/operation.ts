@@ -63,6 +63,10 @@ export class Operation {
   lastEventId: string | undefined;
   /** The upstream's side of a session that is being opened. */
   opening: UpstreamSession | undefined;
+  /** The upstream speaks other revisions than the client, who has no session. */
+  isBridged = false;
+  /** Names the exchange with the upstream for whoever takes what that asks meanwhile; undefined: nobody does. */
+  exchange: string | undefined;
   /** A part of an answer has left; nothing but its rest can follow. */
   isLeaving = false;
   /** The rest of an answer takes as long as the client does. */
@@ -97,6 +101,7 @@ export class Operation {
     this.sessionId = undefined;
     this.lastEventId = undefined;
     this.opening = undefined;
+    this.exchange = undefined;
   }
 
   /** The session, behind the step that has found it. */

@@ -17,7 +17,7 @@ const ping = (own: Record<string, string> = headers) =>
     { isSessionless: true, caller: { headers: own, principal: 'me' } },
   );
 
-function scene(of: () => Promise<RevisionFamily>) {
+function scene(of: () => Promise<RevisionFamily>, isBridged = false) {
   const mount = sampleMount();
   const declined: unknown[] = [];
   const step = new UpstreamRevision(
@@ -29,6 +29,7 @@ function scene(of: () => Promise<RevisionFamily>) {
       declined.push(operation);
       void reply.end({ outcome: 'ok' });
     },
+    isBridged,
   );
   return { step, declined };
 }
@@ -55,6 +56,12 @@ describe('a message without a session', () => {
     expect(declined).toEqual([operation]);
   });
 
+  test.each(['legacy', 'declined'] as const)('passes over the bridge to one that does not: %s', async (family) => {
+    const { operation } = await through(scene(async () => family, true).step, ping());
+    expect(operation.isBridged).toBe(true);
+    expect((await through(scene(async () => 'modern', true).step, ping())).operation.isBridged).toBe(false);
+  });
+
   test('is refused where its headers say something else', async () => {
     const { step } = scene(async () => 'modern');
     expect(await refusal(step, ping({ ...headers, 'mcp-method': 'other' }))).toMatchObject({ code: 'header_mismatch' });
@@ -71,6 +78,7 @@ describe('a message without a session', () => {
       new ToolParameters(),
       () => 0,
       () => expect.fail(),
+      false,
     );
     const passed = through(step, ping({ ...headers, 'x-tenant': 'blue' }));
     expect(upstream.last.request.headers).toEqual(expect.arrayContaining(['blue']));

@@ -10,8 +10,8 @@ import type { Send, Step } from '../path/step.ts';
 import type { RevisionProbe } from '../upstream/revision-probe.ts';
 
 /**
- * Lets messages of the sessionless revision (MCP 2026-07-28) pass to upstreams that speak it, when their headers say what
- * stands in them. The client is known by what it authenticates with, in place of a session.
+ * Lets messages of the sessionless revision (MCP 2026-07-28) pass to upstreams that speak it, or that the bridge reaches, when
+ * their headers say what stands in them. The client is known by what it authenticates with, in place of a session.
  */
 export class UpstreamRevision implements Step {
   readonly #revisions: Pick<RevisionProbe, 'of'>;
@@ -19,9 +19,11 @@ export class UpstreamRevision implements Step {
   readonly #toolParameters: Pick<ToolParameters, 'mismatch'>;
   readonly #now: () => number;
   readonly #declined: Send;
+  readonly #isBridged: boolean;
 
   /**
    * @param now the store's clock
+   * @param isBridged an upstream of earlier revisions is asked all the same
    * @param declined where messages go when the upstream knows the revision and speaks another: what it refuses is said in its own words
    */
   constructor(
@@ -30,7 +32,9 @@ export class UpstreamRevision implements Step {
     toolParameters: Pick<ToolParameters, 'mismatch'>,
     now: () => number,
     declined: Send,
+    isBridged: boolean,
   ) {
+    this.#isBridged = isBridged;
     this.#revisions = revisions;
     this.#client = client;
     this.#toolParameters = toolParameters;
@@ -42,12 +46,15 @@ export class UpstreamRevision implements Step {
     const { serverId, caller, body } = operation;
     operation.record = noWorkspace(serverId, caller.principal, this.#now());
     const listing = this.#client.listing(operation);
-    const { clientKey, base, upstream } = listing;
-    const family = await this.#revisions.of(clientKey, base, upstream).catch((error: unknown) => {
+    const { clientKey, base } = listing;
+    const family = await this.#revisions.of(clientKey, base, operation.trace).catch((error: unknown) => {
       throw new AdapterError('upstream_unreachable', undefined, { cause: error });
     });
-    if (family === 'legacy') throw new AdapterError('legacy_upstream');
-    if (family === 'declined') return this.#declined(operation, reply);
+    operation.isBridged = this.#isBridged && (family === 'legacy' || family === 'declined');
+    if (!operation.isBridged) {
+      if (family === 'legacy') throw new AdapterError('legacy_upstream');
+      if (family === 'declined') return this.#declined(operation, reply);
+    }
     const message = body.messages[0] as Message;
     const mismatch =
       headerMismatch(message, caller.headers) ??

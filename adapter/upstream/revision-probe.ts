@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { packageVersion } from '../../lib/package-version.ts';
 import { SESSIONLESS_REVISION } from '../exchange/message.ts';
 import { ownRequest } from './own-request.ts';
+import type { RequestTrace } from '../exchange/request-trace.ts';
 import type { Upstream } from '../exchange/upstream.ts';
 
 /** `_meta` of the adapter's own requests in the sessionless revision (MCP 2026-07-28, per-request metadata). */
@@ -54,9 +55,9 @@ export class RevisionProbe {
 
   /**
    * `headers` are those of the request that asks, so that its credentials are used, and `client` the key of what in them
-   * is the client's own; `upstream` is the same one as this request sees it. Rejects when unreachable.
+   * is the client's own; `trace` is that request's. Rejects when unreachable.
    */
-  async of(client: string, headers: readonly string[], upstream = this.#upstream): Promise<RevisionFamily> {
+  async of(client: string, headers: readonly string[], trace?: RequestTrace): Promise<RevisionFamily> {
     if (!this.#upstream.modern) return 'legacy';
     const now = Date.now();
     if (now < this.#modernUntil) return 'modern';
@@ -64,10 +65,17 @@ export class RevisionProbe {
     if (without !== undefined && now < without.until) return without.family;
     let running = this.#running.get(client);
     if (running === undefined) {
-      running = this.#probe(client, upstream, headers).finally(() => this.#running.delete(client));
+      running = this.#probe(client, trace?.of(this.#upstream) ?? this.#upstream, headers).finally(() =>
+        this.#running.delete(client),
+      );
       this.#running.set(client, running);
     }
     return running;
+  }
+
+  /** Whether it is known to speak the sessionless revision, to whoever asks. */
+  get isModern(): boolean {
+    return Date.now() < this.#modernUntil;
   }
 
   /** What is known now without asking, for whoever brings no headers of their own; undefined: nothing. */

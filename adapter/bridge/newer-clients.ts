@@ -1,0 +1,163 @@
+import { SESSIONLESS_REVISION, type Body, METHOD_NOT_FOUND, type Request } from '../exchange/message.ts';
+import type { ResponseSink, Upstream, UpstreamRequest } from '../exchange/upstream.ts';
+import { HandshakeFailed } from '../upstream/handshake.ts';
+import { openCallSession } from './call-session.ts';
+import { ClientSide } from './client-side.ts';
+import { Greetings, type Greeting } from './greetings.ts';
+import { NewerCall } from './newer-call.ts';
+import { NewerStream } from './newer-stream.ts';
+import { credentialHeaders, credentialKey, identityOf } from './newer-request.ts';
+import { requestIdentity } from './older-request.ts';
+
+export interface NewerClientsDeps {
+  readonly serverId: string;
+  /** Of the older revisions. */
+  readonly upstream: Upstream;
+  readonly listTtlMs: number;
+}
+
+/** Methods of sessions, which the newer revision does not have. */
+const OF_SESSIONS = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'tasks/list',
+  'tasks/get',
+  'tasks/result',
+  'tasks/update',
+  'tasks/cancel',
+]);
+/** What means the same in both revisions. */
+const SAME = ['tools', 'prompts', 'resources', 'completions', 'logging', 'experimental'] as const;
+const TASKS = 'io.modelcontextprotocol/tasks';
+const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
+
+/** Clients without sessions (MCP 2026-07-28) at a server that wants one: each of their requests gets one of its own. */
+export class NewerClients {
+  readonly #deps: NewerClientsDeps;
+  readonly #greetings: Greetings;
+  /** By the names of their exchanges. */
+  readonly #calls = new Map<string, NewerCall>();
+
+  constructor(deps: NewerClientsDeps) {
+    this.#deps = deps;
+    this.#greetings = new Greetings(deps.serverId, deps.upstream, deps.listTtlMs);
+  }
+
+  /** Brings an answer (JSON text of a response) to what the server asked in this exchange. Rejects when it does not arrive. */
+  async answer(exchange: string, text: string): Promise<void> {
+    const call = this.#calls.get(exchange);
+    if (call === undefined) throw new Error('the call has ended');
+    await call.answer(text);
+  }
+
+  send(request: UpstreamRequest, sink: ResponseSink): void {
+    const body = request.body as Body;
+    const [message] = body.messages;
+    const client = new ClientSide(sink, 1);
+    if (message?.kind !== 'request') {
+      sink.onStart({ pause: nothing, resume: nothing, abort: () => client.leave() });
+      return client.accepted();
+    }
+    const headers = credentialHeaders(request.headers);
+    if (message.method === 'subscriptions/listen') return this.#listen(message, headers, client, sink);
+    if (message.method === 'server/discover') return this.#discover(message, headers, client, sink);
+    if (OF_SESSIONS.has(message.method)) {
+      sink.onStart({ pause: nothing, resume: nothing, abort: () => client.leave() });
+      return client.response(noSuchMethod(message.idText), 404);
+    }
+    this.#call(request, message, body.text, headers, client, sink);
+  }
+
+  #call(
+    request: UpstreamRequest,
+    message: Request,
+    text: string,
+    headers: readonly string[],
+    client: ClientSide,
+    sink: ResponseSink,
+  ): void {
+    const { serverId, upstream } = this.#deps;
+    const { exchange, holder } = request;
+    const identity = requestIdentity(message.params);
+    const call = new NewerCall(
+      { upstream, open: () => openCallSession(serverId, upstream, headers, identity) },
+      {
+        message,
+        text,
+        asks: identityOf(identity.initializeParams).asks,
+        logs: identity.logLevel !== null,
+        takesQuestions: exchange !== undefined,
+        holder,
+      },
+      client,
+    );
+    sink.onStart({
+      pause: () => call.pause(),
+      resume: () => call.resume(),
+      abort: () => {
+        client.leave();
+        call.abort();
+      },
+    });
+    if (exchange !== undefined) this.#calls.set(exchange, call);
+    void call.run().finally(() => {
+      if (exchange !== undefined) this.#calls.delete(exchange);
+    });
+  }
+
+  #discover({ idText }: Request, headers: readonly string[], client: ClientSide, sink: ResponseSink): void {
+    sink.onStart({ pause: nothing, resume: nothing, abort: () => client.leave() });
+    this.#greetings.of(credentialKey(headers), headers).then(
+      (greeting) => {
+        const result = discoverResult(greeting, this.#deps.listTtlMs);
+        client.response(`{"jsonrpc":"2.0","id":${idText},"result":${result}}`);
+      },
+      (error: unknown) => {
+        const { status, body } = error instanceof HandshakeFailed ? error : { status: 0, body: '' };
+        if (status !== 401 && status !== 403) return client.failed(error as Error, status !== 0);
+        const head = { status, headers: { 'content-type': 'application/json' }, upstreamSessionId: null };
+        client.refused(head, Buffer.from(body));
+      },
+    );
+  }
+
+  #listen(message: Request, headers: readonly string[], client: ClientSide, sink: ResponseSink): void {
+    const { serverId, upstream } = this.#deps;
+    const identity = requestIdentity(message.params);
+    const open = (): ReturnType<typeof openCallSession> => openCallSession(serverId, upstream, headers, identity);
+    const stream = new NewerStream({ upstream, open }, message, client);
+    sink.onStart({
+      pause: () => stream.pause(),
+      resume: () => stream.resume(),
+      abort: () => {
+        client.leave();
+        stream.abort();
+      },
+    });
+    void stream.run();
+  }
+}
+
+function discoverResult({ capabilities, serverInfo, instructions }: Greeting, ttlMs: number): string {
+  const said = JSON.parse(capabilities ?? '{}') as Record<string, unknown>;
+  const shown: Record<string, unknown> = {};
+  for (const name of SAME) if (said[name] !== undefined) shown[name] = said[name];
+  const extensions = Object.entries((said['extensions'] ?? {}) as object).filter(([name]) => name !== TASKS);
+  if (extensions.length > 0) shown['extensions'] = Object.fromEntries(extensions);
+  return [
+    `{"resultType":"complete","supportedVersions":["${SESSIONLESS_REVISION}"],"capabilities":${JSON.stringify(shown)}`,
+    ...(instructions === undefined ? [] : [`"instructions":${instructions}`]),
+    `"ttlMs":${Math.max(0, Math.round(ttlMs))},"cacheScope":"private"`,
+    `"_meta":{${serverInfo === undefined ? '' : `"${SERVER_INFO}":${serverInfo}`}}}`,
+  ].join(',');
+}
+
+const noSuchMethod = (idText: string): string =>
+  `{"jsonrpc":"2.0","id":${idText},"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}}`;
+
+function nothing(): void {
+  // There is nothing under way that could be held.
+}
