@@ -19,6 +19,7 @@ import { Limits } from '../steps/limits.ts';
 import { Lists } from '../steps/lists.ts';
 import { LostSession, type Renew } from '../steps/sessions/lost-session.ts';
 import { LostStream } from '../steps/sessions/lost-stream.ts';
+import { ParkedCalls } from '../steps/parked-calls.ts';
 import { RecordedAnswers } from '../steps/recorded-answers.ts';
 import { OpenedSession } from '../steps/sessions/opened-session.ts';
 import { OpeningStream } from '../steps/sessions/opening-stream.ts';
@@ -114,6 +115,9 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathDeps): Pa
   const ownTasks = new OwnTasks(store);
   const timeLimit = new TimeLimit((operation) => timeOver(operation, mount, client));
 
+  const { bridge } = mount;
+  const parked = bridge === undefined ? [] : [new ParkedCalls({ serverId, bridge, bus, store, known })];
+
   const declined = compose([disabled, timeLimit], messagesOf(mount, []));
   return {
     opening: {
@@ -168,6 +172,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathDeps): Pa
         ...visible,
         lists,
         new Discovery(mount, client),
+        ...parked,
         ...spilled,
         new Workspace(steps, workspaces),
         ...taskResults,

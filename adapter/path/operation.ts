@@ -67,6 +67,8 @@ export class Operation {
   isBridged = false;
   /** Names the exchange with the upstream for whoever takes what that asks meanwhile; undefined: nobody does. */
   exchange: string | undefined;
+  /** It waits for answers of the client, which has its own time for that. */
+  isParked = false;
   /** A part of an answer has left; nothing but its rest can follow. */
   isLeaving = false;
   /** The rest of an answer takes as long as the client does. */

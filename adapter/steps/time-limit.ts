@@ -25,6 +25,7 @@ export class TimeLimit implements Step {
 class TimedReply extends PassedReply {
   readonly #operation: Operation;
   readonly #late: (operation: Operation) => Ending;
+  readonly #limitMs: number;
   #timer: NodeJS.Timeout;
   #control: ReplyControl | undefined;
   #isAfterLimit = false;
@@ -33,6 +34,7 @@ class TimedReply extends PassedReply {
     super(next);
     this.#operation = operation;
     this.#late = late;
+    this.#limitMs = limitMs;
     this.#timer = setTimeout(() => this.#onTimeout(), limitMs);
   }
 
@@ -49,6 +51,10 @@ class TimedReply extends PassedReply {
   #onTimeout(): void {
     const { awaited, isUntimed, isLeaving } = this.#operation;
     if (isUntimed) return;
+    if (this.#operation.isParked) {
+      this.#timer = setTimeout(() => this.#onTimeout(), this.#limitMs);
+      return;
+    }
     if (!this.#isAfterLimit && awaited.isSeen && awaited.unanswered.length > 0) {
       this.#isAfterLimit = true;
       this.#timer = setTimeout(() => this.#onTimeout(), AFTER_LIMIT_MS);

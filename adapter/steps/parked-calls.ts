@@ -1,0 +1,275 @@
+import { randomUUID } from 'node:crypto';
+
+import { ParkedCall, QUESTION_TTL_MS } from '../bridge/parked-call.ts';
+import {
+  after,
+  ORDERS,
+  ownerLock,
+  type ParkedEntry,
+  parkedKey,
+  type ParkedOrder,
+  roundLock,
+} from '../bridge/parked-entry.ts';
+import { isParkedState, openParked, type ParkedState, sealParked } from '../bridge/parked-state.ts';
+import { AdapterError, rpcErrorText } from '../errors.ts';
+import { errorResult } from '../exchange/edited-call.ts';
+import { completeCall } from '../exchange/answers/own-result.ts';
+import { progressToken, type Request } from '../exchange/message.ts';
+import { locate, members, splice } from '../exchange/scanning/json-scan.ts';
+import type { ResponseHead } from '../exchange/upstream.ts';
+import type { Bridge } from '../mount/mount.ts';
+import { answer } from '../path/answer.ts';
+import { ANSWERED, type Ending, OK } from '../path/ending.ts';
+import type { Operation } from '../path/operation.ts';
+import type { Reply } from '../path/reply.ts';
+import { ReplyMessage } from '../path/reply-message.ts';
+import type { Send, Step } from '../path/step.ts';
+import type { MessageBus } from '../state/message-bus.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { isOwnState, paramsDigest } from '../uploads/question-state.ts';
+
+export interface ParkedCallsDeps {
+  readonly serverId: string;
+  readonly bridge: Pick<Bridge, 'answer'>;
+  readonly bus: MessageBus;
+  readonly store: Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder' | 'secret' | 'now'>;
+  readonly known: (error: unknown) => AdapterError;
+}
+
+/** Only these may ask something (MCP 2026-07-28, multi round-trip requests). */
+const ASKING = new Set(['tools/call', 'prompts/get', 'resources/read']);
+/** Each holds a connection to an upstream. */
+const MAX_PARKED = 4_096;
+const SECRET = 'bridge';
+const OWNER_LOOK_MS = 500;
+const FROM_THE_START = '0-0';
+const STREAM_HEAD: ResponseHead = {
+  status: 200,
+  headers: { 'content-type': 'text/event-stream' },
+  upstreamSessionId: null,
+};
+
+/**
+ * Calls of clients without sessions that an older server asks something in the middle of: the client gets the questions as
+ * `input_required`, and brings its answers, to any replica, by making the call again.
+ */
+export class ParkedCalls implements Step {
+  readonly #deps: ParkedCallsDeps;
+  #secret: Promise<string> | undefined;
+  #parked = 0;
+
+  constructor(deps: ParkedCallsDeps) {
+    this.#deps = deps;
+  }
+
+  send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
+    const { request, isBridged, isNested } = operation;
+    if (!isBridged || isNested || request === undefined || !ASKING.has(request.method)) {
+      next(operation, reply);
+      return undefined;
+    }
+    const state = request.params['requestState'];
+    if (isParkedState(state)) return this.#goOn(operation, reply, next, state);
+    if (state !== undefined && !isOwnState(state)) throw invalid('The requestState is none of this server.');
+    this.#begin(operation, reply, next, 0);
+    return undefined;
+  }
+
+  #begin(operation: Operation, reply: Reply, next: Send, rounds: number): void {
+    const { serverId, bridge, bus, store, known } = this.#deps;
+    const { idText, method, params } = operation.request as Request;
+    const exchange = randomUUID();
+    operation.exchange = exchange;
+    const { principal } = operation.caller;
+    const parked = new ParkedCall(
+      {
+        serverId,
+        bus,
+        store,
+        rounds,
+        asksUrls: asksUrls(params),
+        answer: (name, text) => bridge.answer(name, text),
+        seal: async (round) => {
+          const digest = paramsDigest(operation.body.text);
+          const expiresAt = store.now() + QUESTION_TTL_MS;
+          const state: ParkedState = { serverId, principal, method, digest, expiresAt, exchange, ...round };
+          return sealParked(await this.#key(), state);
+        },
+        errorText: ({ error }: Ending) => {
+          const { code, message, data } = known(error ?? new AdapterError('upstream_failed'));
+          return rpcErrorText(code, message, idText, data);
+        },
+        take: () => this.#parked < MAX_PARKED && ++this.#parked > 0,
+        leave: () => {
+          this.#parked -= 1;
+        },
+        onError: (error) => void known(error),
+      },
+      operation,
+      exchange,
+      reply,
+    );
+    next(operation, parked);
+  }
+
+  async #goOn(operation: Operation, reply: Reply, next: Send, sealed: string): Promise<void> {
+    const { store, serverId } = this.#deps;
+    const request = operation.request as Request;
+    const state = openParked(await this.#key(), sealed);
+    const isTheirs =
+      state !== undefined &&
+      state.serverId === serverId &&
+      state.principal === operation.caller.principal &&
+      state.method === request.method &&
+      state.digest === paramsDigest(operation.body.text);
+    if (!isTheirs) throw invalid('The requestState is not one that was given for this call; make the call anew.');
+    if (state.expiresAt < store.now()) throw invalid('The requestState has expired; make the call anew.');
+    const results = resultsIn(operation.body.text);
+    const missing = state.keys.find((key) => results[key] === undefined);
+    if (missing !== undefined) throw invalid(`inputResponses has no answer for ${JSON.stringify(missing)}.`);
+    const { exchange, round } = state;
+    // What is answered twice would be answered by whoever is faster.
+    if (!(await store.tryLock(roundLock(serverId, exchange, round), randomUUID(), QUESTION_TTL_MS))) {
+      throw invalid('The requestState was used already; make the call anew.');
+    }
+    if (!state.isEnded) return new Resumed(this.#deps, operation, reply, state).run(results);
+    const refused = state.keys.find((key) => action(results[key]) !== 'accept');
+    if (refused === undefined) return this.#begin(operation, reply, next, round);
+    if (request.method !== 'tools/call') throw new AdapterError('cancelled', 'The user has not opened the page.');
+    const result = completeCall(errorResult('The user has not opened the page that this tool needs.'));
+    return answer(reply, request.idText, result, ANSWERED);
+  }
+
+  /** Shared by all replicas. */
+  #key(): Promise<string> {
+    if (this.#secret === undefined) {
+      this.#secret = this.#deps.store.secret(SECRET);
+      this.#secret.catch(() => {
+        this.#secret = undefined;
+      });
+    }
+    return this.#secret;
+  }
+}
+
+/** The answers of a client on their way to the replica that holds the call, and the rest of the call on its way back. */
+class Resumed {
+  readonly #deps: ParkedCallsDeps;
+  readonly #request: Request;
+  readonly #reply: Reply;
+  readonly #state: ParkedState;
+  readonly #ended = Promise.withResolvers<void>();
+  #said: Promise<void> = Promise.resolve();
+  #hasHead = false;
+  #isOver = false;
+
+  constructor(deps: ParkedCallsDeps, operation: Operation, reply: Reply, state: ParkedState) {
+    this.#deps = deps;
+    this.#request = operation.request as Request;
+    this.#reply = reply;
+    this.#state = state;
+  }
+
+  async run(results: Readonly<Record<string, string>>): Promise<void> {
+    const { bus, serverId } = this.#deps;
+    const { exchange, round } = this.#state;
+    const key = parkedKey(serverId, exchange);
+    await this.#requireOwner();
+    const unfollow = await bus.follow(key, after(round), FROM_THE_START, ({ message }) => {
+      this.#said = this.#said.then(() => this.#hear(JSON.parse(message) as ParkedEntry));
+      this.#said.catch((error: unknown) => this.#ended.reject(error));
+    });
+    const order: ParkedOrder = { type: 'answers', round, results };
+    const { signal } = this.#reply;
+    const onAbort = (): void => {
+      this.#order({ type: 'cancel' }).catch(() => undefined);
+      this.#ended.reject(signal.reason);
+    };
+    const timer = setInterval(() => {
+      this.#requireOwner().catch((error: unknown) => this.#ended.reject(error));
+    }, OWNER_LOOK_MS);
+    try {
+      await this.#order(order);
+      if (signal.aborted) onAbort();
+      else signal.addEventListener('abort', onAbort, { once: true });
+      await this.#ended.promise;
+    } finally {
+      this.#isOver = true;
+      clearInterval(timer);
+      signal.removeEventListener('abort', onAbort);
+      await unfollow();
+    }
+  }
+
+  async #order(order: ParkedOrder): Promise<void> {
+    const { bus, serverId } = this.#deps;
+    await bus.append(parkedKey(serverId, this.#state.exchange), { carrier: ORDERS, message: JSON.stringify(order) });
+  }
+
+  async #requireOwner(): Promise<void> {
+    const { store, serverId } = this.#deps;
+    const holder = await store.lockHolder(ownerLock(serverId, this.#state.exchange));
+    if (holder !== undefined || this.#isOver) return;
+    // What it said last may be on its way.
+    await this.#said;
+    if (this.#isOver) return;
+    const detail = 'The replica that held this call is gone; the call may have had effects.';
+    throw new AdapterError('upstream_failed', detail);
+  }
+
+  async #hear(entry: ParkedEntry): Promise<void> {
+    if (this.#isOver) return;
+    const { idText } = this.#request;
+    if (entry.type === 'message') {
+      if (!this.#hasHead) this.#reply.head(STREAM_HEAD);
+      this.#hasHead = true;
+      await this.#reply.message(new ReplyMessage('other', this.#withToken(entry.text)));
+      return;
+    }
+    if (entry.type === 'asks') await this.#respond(ReplyMessage.result(idText, entry.result));
+    else {
+      const id = locate(entry.text, ['id']);
+      const text = id === undefined ? entry.text : splice(entry.text, [{ ...id, with: idText }]);
+      await this.#respond(new ReplyMessage('response', text));
+    }
+    this.#isOver = true;
+    await this.#reply.end(OK);
+    this.#ended.resolve();
+  }
+
+  async #respond(message: ReplyMessage): Promise<void> {
+    if (!this.#hasHead) this.#reply.head({ ...STREAM_HEAD, headers: { 'content-type': 'application/json' } });
+    await this.#reply.message(message);
+  }
+
+  /** Progress goes by the token of the request that waits for it. */
+  #withToken(text: string): string {
+    const token = locate(text, ['params', 'progressToken']);
+    const own = progressToken(this.#request);
+    return token === undefined || own === null ? text : splice(text, [{ ...token, with: own }]);
+  }
+}
+
+const invalid = (why: string): AdapterError => new AdapterError('request_state_invalid', why);
+
+/** The answers of a request (JSON text): JSON texts by key. */
+function resultsIn(text: string): Record<string, string> {
+  const span = locate(text, ['params', 'inputResponses']);
+  const results: Record<string, string> = Object.create(null) as Record<string, string>;
+  if (span === undefined) return results;
+  for (const { key, start, end } of members(text, span.start)) results[key] = text.slice(start, end);
+  return results;
+}
+
+/** What the user did with a question (JSON text of the result). */
+function action(result: string | undefined): unknown {
+  const span = result === undefined ? undefined : locate(result, ['action']);
+  return span && result ? JSON.parse(result.slice(span.start, span.end)) : undefined;
+}
+
+function asksUrls(params: Request['params']): boolean {
+  const meta = params['_meta'] as Record<string, unknown> | undefined;
+  const capabilities = meta?.['io.modelcontextprotocol/clientCapabilities'] as Record<string, unknown> | undefined;
+  const elicitation = capabilities?.['elicitation'] as Record<string, unknown> | undefined;
+  return typeof elicitation?.['url'] === 'object' && elicitation['url'] !== null;
+}
