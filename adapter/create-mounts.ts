@@ -145,6 +145,8 @@ function bridgeOf({ id: serverId, upstream: { bridge } }: EffectiveServer, parts
     return {
       upstream: new BridgedUpstream(upstream, revisions, older, newer),
       answer: (exchange, text) => newer.answer(exchange, text),
+      abandon: (exchange) => newer.abandon(exchange),
+      position: (exchange) => newer.position(exchange),
     };
   };
 }

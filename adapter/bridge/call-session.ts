@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Body, Message } from '../exchange/message.ts';
-import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamSession } from '../exchange/upstream.ts';
+import type {
+  ExchangePosition,
+  ResponseControl,
+  ResponseHead,
+  ResponseSink,
+  Upstream,
+  UpstreamSession,
+} from '../exchange/upstream.ts';
 import { handshake } from '../upstream/handshake.ts';
 import { greetingIn, type Greeting } from './greetings.ts';
 import type { RequestIdentity } from './older-request.ts';
@@ -15,6 +22,7 @@ export interface CallSession {
   readonly session: UpstreamSession;
   /** Of every message in it, names and values in turn. */
   readonly headers: readonly string[];
+  readonly protocolVersion: string;
   readonly greeting: Greeting;
   /** It is used no longer. Never rejects. */
   leave(): void;
@@ -34,13 +42,30 @@ export async function openCallSession(
     greeting = greetingIn(answer);
   });
   const own = { ...session, upstreamSessionId: opened.upstreamSessionId };
-  const all = [...headers, 'mcp-protocol-version', opened.protocolVersion];
-  return {
-    session: own,
-    headers: all,
-    greeting,
-    leave: () => void upstream.endSession(own, all, END_TIMEOUT_MS).catch(() => undefined),
-  };
+  return callSession(upstream, own, headers, opened.protocolVersion, greeting);
+}
+
+/** One that another replica has opened. */
+export function knownCallSession(
+  serverId: string,
+  upstream: Upstream,
+  headers: readonly string[],
+  { upstreamSessionId, protocolVersion }: ExchangePosition,
+): CallSession {
+  const session = { serverId, sessionId: `bridge-${randomUUID()}`, upstreamSessionId, generation: 0 };
+  return callSession(upstream, session, headers, protocolVersion, greetingIn('{}'));
+}
+
+function callSession(
+  upstream: Upstream,
+  session: UpstreamSession,
+  headers: readonly string[],
+  protocolVersion: string,
+  greeting: Greeting,
+): CallSession {
+  const all = [...headers, 'mcp-protocol-version', protocolVersion];
+  const leave = (): void => void upstream.endSession(session, all, END_TIMEOUT_MS).catch(() => undefined);
+  return { session, headers: all, protocolVersion, greeting, leave };
 }
 
 /** Posts a message that nothing is to come of: an answer, a notification. Rejects when it was not taken. */

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { REQUEST_LIMITS } from '../../lib/json/json-limits.ts';
 import type { Holder } from '../byte-account.ts';
-import { METHOD_NOT_FOUND, parseBody, type Request } from '../exchange/message.ts';
-import type { ResponseControl, Upstream } from '../exchange/upstream.ts';
+import { METHOD_NOT_FOUND, parseBody, progressToken, type Request } from '../exchange/message.ts';
+import { locate, splice } from '../exchange/scanning/json-scan.ts';
+import type { ExchangePosition, ResponseControl, ResumedExchange, Upstream } from '../exchange/upstream.ts';
 import { HandshakeFailed } from '../upstream/handshake.ts';
 import { lacking } from './ask-client.ts';
 import { type CallSession, postMessage } from './call-session.ts';
@@ -38,6 +39,8 @@ export interface NewerRequest {
   /** Somebody takes what the server asks, and answers it; otherwise the server is told that nobody does. */
   readonly takesQuestions: boolean;
   readonly holder: Holder | undefined;
+  /** Undefined: the call begins here. */
+  readonly resumed: ResumedExchange | undefined;
 }
 
 /**
@@ -53,6 +56,7 @@ export class NewerCall implements ResponseControl {
   #round: Round | undefined;
   #isPaused = false;
   #isAnswered = false;
+  #isAbandoned = false;
 
   constructor(deps: NewerCallDeps, request: NewerRequest, client: ClientSide) {
     this.#deps = deps;
@@ -76,11 +80,30 @@ export class NewerCall implements ResponseControl {
     this.#round?.abort(reason);
   }
 
+  /** Another replica goes on with it: nothing more is done at the upstream. */
+  abandon(): void {
+    this.#isAbandoned = true;
+  }
+
   /** The client's answer (JSON text of a response) to a question of the server. Rejects when the server does not take it. */
   async answer(text: string): Promise<void> {
     const session = this.#session;
     if (session === undefined) throw new Error('no session was opened');
     await postMessage(this.#deps.upstream, session, { kind: 'response', idText: '', params: {} }, text);
+  }
+
+  /** Where the call stands; undefined while it has no session. */
+  get position(): ExchangePosition | undefined {
+    const { session, protocolVersion } = this.#session ?? {};
+    if (session === undefined || protocolVersion === undefined) return undefined;
+    const { message, resumed } = this.#request;
+    return {
+      upstreamSessionId: session.upstreamSessionId ?? null,
+      protocolVersion,
+      idText: resumed?.position.idText ?? message.idText,
+      progressToken: resumed?.position.progressToken ?? progressToken(message),
+      lastEventId: this.#round?.lastEventId,
+    };
   }
 
   /** Ends with a response, or a failure, at the client's side. */
@@ -112,46 +135,61 @@ export class NewerCall implements ResponseControl {
     const { head, text, body } = await this.#answer(session);
     this.#isAnswered = true;
     if (text === undefined || head.status === 401 || head.status === 403) return this.#client.refused(head, body);
-    const shown = newerResponse(text, message.method, session.greeting.serverInfo);
+    const own = this.#request.resumed === undefined ? text : withId(text, message.idText);
+    const shown = newerResponse(own, message.method, session.greeting.serverInfo);
     this.#client.response(shown.text, shown.status);
   }
 
   /** The server's answer, also where its stream has to be taken up again for it (MCP 2025-11-25, resumability). */
-  async #answer({ session, headers }: CallSession): Promise<RoundAnswer> {
-    const { message, text } = this.#request;
+  async #answer(own: CallSession): Promise<RoundAnswer> {
+    const { session, headers } = own;
+    const { message, text, resumed: begun } = this.#request;
+    const { upstream } = this.#deps;
+    const { lastEventId: from } = begun?.position ?? {};
+    const takeUp = (lastEventId: string, retryMs: number | undefined): Promise<RoundAnswer> => {
+      round = this.#newRound();
+      round.lastEventId = lastEventId;
+      round.retryMs = retryMs;
+      const request = {
+        method: 'GET',
+        session,
+        headers: streamHeaders(headers),
+        body: undefined,
+        lastEventId,
+      } as const;
+      return round.ask(upstream, request);
+    };
     let round = this.#newRound();
-    let sent = round.ask(this.#deps.upstream, {
-      method: 'POST',
-      session,
-      headers,
-      body: bodyOf(message, olderRequest(text)),
-    });
+    let sent: Promise<RoundAnswer>;
+    if (from === undefined) {
+      const body = bodyOf(message, olderRequest(text));
+      sent = round.ask(upstream, { method: 'POST', session, headers, body });
+    } else {
+      for (const answer of begun?.answers ?? []) this.#post(answer);
+      sent = takeUp(from, undefined);
+    }
     for (let resumed = 0; ; resumed++) {
       try {
         // oxlint-disable-next-line no-await-in-loop -- One stream comes after the other.
-        return await sent;
+        const answer = await sent;
+        if (answer.text === undefined && answer.head.status >= 400 && (resumed > 0 || from !== undefined)) {
+          throw new Error(`the stream of the call could not be taken up again: HTTP ${answer.head.status}`);
+        }
+        return answer;
       } catch (error) {
         const { lastEventId, retryMs = RESUME_MS } = round;
         if (lastEventId === undefined || this.#aborter.signal.aborted || resumed === MAX_RESUMED) throw error;
         // oxlint-disable-next-line no-await-in-loop -- See above.
         await delay(Math.min(retryMs, LONGEST_RESUME_MS), undefined, { signal: this.#aborter.signal });
-        round = this.#newRound();
-        round.lastEventId = lastEventId;
-        round.retryMs = retryMs;
-        sent = round.ask(this.#deps.upstream, {
-          method: 'GET',
-          session,
-          headers: streamHeaders(headers),
-          body: undefined,
-          lastEventId,
-        });
+        sent = takeUp(lastEventId, retryMs);
       }
     }
   }
 
   #newRound(): Round {
-    const { message, holder } = this.#request;
-    const round = new Round(message.idText, holder, (other) => this.#other(other));
+    const { message, holder, resumed } = this.#request;
+    const idText = resumed?.position.idText ?? message.idText;
+    const round = new Round(idText, holder, (other) => this.#other(other));
     if (this.#isPaused) round.pause();
     this.#round = round;
     return round;
@@ -164,8 +202,17 @@ export class NewerCall implements ResponseControl {
     const [message] = body.messages;
     if (message?.kind === 'request') this.#asked(message, text);
     else if (message?.kind === 'notification' && isForCall(message.method, this.#request.logs)) {
-      this.#client.message(text);
+      this.#client.message(this.#withToken(text));
     }
+  }
+
+  /** Of a call that another request has begun, with a token of its own. */
+  #withToken(text: string): string {
+    const { resumed, message } = this.#request;
+    const own = progressToken(message);
+    if (resumed === undefined || own === null) return text;
+    const span = locate(text, ['params', 'progressToken']);
+    return span === undefined ? text : splice(text, [{ ...span, with: own }]);
   }
 
   #asked({ method, idText, params }: Request, text: string): void {
@@ -192,9 +239,11 @@ export class NewerCall implements ResponseControl {
 
   /** A call that is given up is cancelled first, where the session may serve others. */
   async #end(session: CallSession): Promise<void> {
+    if (this.#isAbandoned) return;
     const { message } = this.#request;
     if (!this.#isAnswered) {
-      const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${message.idText}}}`;
+      const idText = this.#request.resumed?.position.idText ?? message.idText;
+      const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${idText}}}`;
       const kind = { kind: 'notification', method: 'notifications/cancelled', params: {} } as const;
       await postMessage(this.#deps.upstream, session, kind, text).catch(() => undefined);
     }
@@ -222,6 +271,12 @@ function isForCall(method: string, logs: boolean): boolean {
     method !== 'notifications/elicitation/complete' &&
     method !== 'notifications/cancelled'
   );
+}
+
+/** A response (JSON text) under the id of another request. */
+function withId(text: string, idText: string): string {
+  const span = locate(text, ['id']);
+  return span === undefined ? text : splice(text, [{ ...span, with: idText }]);
 }
 
 /** As `-32021` names it; undefined for what no client can offer. */

@@ -1,7 +1,7 @@
 import { SESSIONLESS_REVISION, type Body, METHOD_NOT_FOUND, type Request } from '../exchange/message.ts';
-import type { ResponseSink, Upstream, UpstreamRequest } from '../exchange/upstream.ts';
+import type { ExchangePosition, ResponseSink, Upstream, UpstreamRequest } from '../exchange/upstream.ts';
 import { HandshakeFailed } from '../upstream/handshake.ts';
-import { openCallSession } from './call-session.ts';
+import { knownCallSession, openCallSession } from './call-session.ts';
 import { ClientSide } from './client-side.ts';
 import { Greetings, type Greeting } from './greetings.ts';
 import { NewerCall } from './newer-call.ts';
@@ -53,6 +53,14 @@ export class NewerClients {
     await call.answer(text);
   }
 
+  abandon(exchange: string): void {
+    this.#calls.get(exchange)?.abandon();
+  }
+
+  position(exchange: string): ExchangePosition | undefined {
+    return this.#calls.get(exchange)?.position;
+  }
+
   send(request: UpstreamRequest, sink: ResponseSink): void {
     const body = request.body as Body;
     const [message] = body.messages;
@@ -80,10 +88,16 @@ export class NewerClients {
     sink: ResponseSink,
   ): void {
     const { serverId, upstream } = this.#deps;
-    const { exchange, holder } = request;
+    const { exchange, holder, resumed } = request;
     const identity = requestIdentity(message.params);
     const call = new NewerCall(
-      { upstream, open: () => openCallSession(serverId, upstream, headers, identity) },
+      {
+        upstream,
+        open: async () =>
+          resumed === undefined
+            ? openCallSession(serverId, upstream, headers, identity)
+            : knownCallSession(serverId, upstream, headers, resumed.position),
+      },
       {
         message,
         text,
@@ -91,6 +105,7 @@ export class NewerClients {
         logs: identity.logLevel !== null,
         takesQuestions: exchange !== undefined,
         holder,
+        resumed,
       },
       client,
     );

@@ -20,13 +20,19 @@ export interface ParkedCallDeps {
   /** Brings an answer (JSON text of a response) to the upstream. */
   readonly answer: (exchange: string, text: string) => Promise<void>;
   /** Seals what is known of a round of questions. */
-  readonly seal: (round: Pick<ParkedState, 'round' | 'keys' | 'isEnded'>) => Promise<string>;
+  readonly seal: (round: Pick<ParkedState, 'round' | 'ids' | 'isEnded'>) => Promise<string>;
   /** What stands for an ending without a response (JSON text of one). */
   readonly errorText: (ending: Ending) => string;
   /** How often the call has asked before it was made anew. */
   readonly rounds: number;
   /** The client can show its user a page. */
   readonly asksUrls: boolean;
+  /** Who holds the call's lock. */
+  readonly owner: string;
+  /** The lock was taken already: another replica has begun the call. */
+  readonly isTakenOver: boolean;
+  /** Leaves the exchange to whoever has taken it over. */
+  readonly abandon: (exchange: string) => void;
   /** Takes a place among the calls that are parked; false: there is none. */
   readonly take: () => boolean;
   readonly leave: () => void;
@@ -35,7 +41,7 @@ export interface ParkedCallDeps {
 
 /** Older servers ask one thing after the other, where the newer revision asks for all at once. */
 const MORE_MS = 25;
-const OWNER_LEASE_MS = 2_000;
+export const OWNER_LEASE_MS = 2_000;
 const RENEW_MS = 500;
 /** How long a question waits for its answer. */
 export const QUESTION_TTL_MS = 600_000;
@@ -70,12 +76,13 @@ export class ParkedCall implements Reply {
   #control: ReplyControl | undefined;
   #head: ResponseHead | undefined;
   #hasHead = false;
-  /** Undefined until something was asked. */
+  /** Of those that were asked here; 0 until something was. */
   #round = 0;
   #asked = new Map<string, Asked>();
   #more: NodeJS.Timeout | undefined;
   #isOver = false;
   #hasAnswer = false;
+  #isPlaced = false;
   #renewal: NodeJS.Timeout | undefined;
   #expiry: NodeJS.Timeout | undefined;
   #unfollow: (() => Promise<void>) | undefined;
@@ -86,6 +93,7 @@ export class ParkedCall implements Reply {
     this.#request = operation.request as Request;
     this.#exchange = exchange;
     this.#outer = outer;
+    if (deps.isTakenOver) this.#keepLock();
   }
 
   get #isParked(): boolean {
@@ -171,6 +179,7 @@ export class ParkedCall implements Reply {
     clearTimeout(this.#more);
     if (!this.#isParked) {
       for (const run of this.#afterwards) this.#outer.afterwards(run);
+      this.#free().catch(this.#deps.onError);
       if (ending.error === undefined && ending.text === undefined) this.#passHead();
       return this.#outer.end(ending);
     }
@@ -193,19 +202,23 @@ export class ParkedCall implements Reply {
 
   async #park(): Promise<void> {
     if (this.#isOver) return;
-    const { bus, store, serverId, seal, take, rounds } = this.#deps;
+    const { bus, store, serverId, seal, take, rounds, owner } = this.#deps;
     const round = this.#round + 1;
     if (rounds + round > MAX_ROUNDS) throw tooManyRounds();
     const key = parkedKey(serverId, this.#exchange);
     const isFirst = round === 1;
     if (isFirst) {
       if (!take()) throw new AdapterError('overloaded', 'Too many calls wait for answers; try again.');
-      await store.tryLock(ownerLock(serverId, this.#exchange), this.#exchange, OWNER_LEASE_MS);
+      this.#isPlaced = true;
+      if (this.#renewal === undefined) {
+        await store.tryLock(ownerLock(serverId, this.#exchange), owner, OWNER_LEASE_MS);
+        this.#keepLock();
+      }
       this.#unfollow = await bus.follow(key, ORDERS, null, ({ message }) => this.#ordered(message));
     }
     await bus.expect(key, after(rounds + round));
     const asked = this.#asked;
-    const state = await seal({ round: rounds + round, keys: [...asked.keys()], isEnded: false });
+    const state = await seal({ round: rounds + round, ids: idsOf(asked), isEnded: false });
     const requests = Array.from(asked, ([name, { method, params }]) => {
       return `${JSON.stringify(name)}:{"method":${JSON.stringify(method)},"params":${params}}`;
     });
@@ -222,10 +235,6 @@ export class ParkedCall implements Reply {
       this.#round = round;
       return;
     }
-    this.#renewal = setInterval(() => {
-      // A lease that could not be extended is found to have lapsed by whoever waits.
-      store.tryLock(ownerLock(serverId, this.#exchange), this.#exchange, OWNER_LEASE_MS).catch(() => undefined);
-    }, RENEW_MS);
     const outer = this.#outer;
     const isGone = outer.isGone;
     this.#round = round;
@@ -253,7 +262,7 @@ export class ParkedCall implements Reply {
     if (!asksUrls) return undefined;
     const round = rounds + this.#round + 1;
     if (round > MAX_ROUNDS) throw tooManyRounds();
-    const state = await seal({ round, keys: urls.map((_, index) => String(index)), isEnded: true });
+    const state = await seal({ round, ids: Object.fromEntries(urls.map((_, index) => [index, ''])), isEnded: true });
     const requests = urls.map((params, index) => `"${index}":{"method":"elicitation/create","params":${params}}`);
     return `{"resultType":"input_required","inputRequests":{${requests.join(',')}},"requestState":${JSON.stringify(state)}}`;
   }
@@ -262,6 +271,21 @@ export class ParkedCall implements Reply {
     const data = { requiredCapabilities: { elicitation: { url: {} } } };
     const error = { code: -32021, message: 'This needs elicitation.url.', data };
     return `{"jsonrpc":"2.0","id":${this.#request.idText},"error":${JSON.stringify(error)}}`;
+  }
+
+  /** A lock that could not be extended in time is free for whoever waits for the call. */
+  #keepLock(): void {
+    const { store, serverId, owner, abandon } = this.#deps;
+    this.#renewal = setInterval(() => {
+      store.tryLock(ownerLock(serverId, this.#exchange), owner, OWNER_LEASE_MS).then(
+        (isOurs) => {
+          if (isOurs) return;
+          abandon(this.#exchange);
+          this.#giveUp(new AdapterError('upstream_failed', 'Another replica has taken the call over.'));
+        },
+        () => undefined,
+      );
+    }, RENEW_MS);
   }
 
   #ordered(message: string): void {
@@ -305,21 +329,26 @@ export class ParkedCall implements Reply {
   }
 
   async #endParked(ending: Ending): Promise<void> {
-    clearInterval(this.#renewal);
-    clearTimeout(this.#expiry);
-    this.#deps.leave();
     try {
       if (!this.#hasAnswer) {
         await this.#say({ type: 'response', text: ending.text ?? this.#deps.errorText(ending) });
       }
-      await this.#unfollow?.();
-      const { store, serverId } = this.#deps;
-      await store.unlock(ownerLock(serverId, this.#exchange), this.#exchange);
+      await this.#free();
     } catch (error) {
       // What was taken expires by itself.
       this.#deps.onError(error);
     }
     for (const run of this.#afterwards) run();
+  }
+
+  async #free(): Promise<void> {
+    const { store, serverId, owner, leave } = this.#deps;
+    clearTimeout(this.#expiry);
+    if (this.#renewal === undefined) return;
+    clearInterval(this.#renewal);
+    if (this.#isPlaced) leave();
+    await this.#unfollow?.();
+    await store.unlock(ownerLock(serverId, this.#exchange), owner);
   }
 
   #giveUp(error: unknown): void {
@@ -356,6 +385,9 @@ function questionIn(text: string): Asked | undefined {
     params: params === undefined ? '{}' : text.slice(params.start, params.end),
   };
 }
+
+const idsOf = (asked: ReadonlyMap<string, Asked>): Record<string, string> =>
+  Object.fromEntries(Array.from(asked, ([key, { idText }]) => [key, idText]));
 
 const URLS_WANTED = -32042;
 

@@ -1,3 +1,4 @@
+import type { ExchangePosition } from '../exchange/upstream.ts';
 import { openText, sealText } from '../sealed-text.ts';
 
 /** What the adapter's own `requestState` of a bridged call says (MCP 2026-07-28, multi round-trip requests). */
@@ -11,8 +12,10 @@ export interface ParkedState {
   readonly expiresAt: number;
   /** How often the call has asked, this time included. */
   readonly round: number;
-  /** The keys of the questions. */
-  readonly keys: readonly string[];
+  /** JSON texts of the ids of the questions, by their keys. */
+  readonly ids: Readonly<Record<string, string>>;
+  /** Where it can be taken up by another replica; undefined: nowhere. */
+  readonly position?: ExchangePosition | undefined;
   /** The call. */
   readonly exchange: string;
   /** It waits for no answers: it has ended, and is made anew. */

@@ -43,8 +43,27 @@ export interface UpstreamRequest {
   readonly lastEventId?: string | undefined;
   /** Names the exchange for whoever takes what the upstream asks meanwhile; undefined: nobody does. */
   readonly exchange?: string | undefined;
+  /** Undefined: the request is made for the first time. */
+  readonly resumed?: ResumedExchange | undefined;
   /** For whom what is kept of an answer is counted; undefined for requests of the adapter's own. */
   readonly holder?: Holder | undefined;
+}
+
+/** Where a call of a client without sessions stands at an upstream that has them. */
+export interface ExchangePosition {
+  readonly upstreamSessionId: string | null;
+  readonly protocolVersion: string;
+  /** JSON texts of the request as the upstream knows it. */
+  readonly idText: string;
+  readonly progressToken: string | null;
+  /** Where its stream can be taken up again; undefined: nowhere. */
+  readonly lastEventId: string | undefined;
+}
+
+/** A call whose replica is gone: it is taken up where it stood, with answers to what was asked (JSON texts of responses). */
+export interface ResumedExchange {
+  readonly position: ExchangePosition;
+  readonly answers: readonly string[];
 }
 
 export interface ResponseHead {

@@ -13,6 +13,7 @@ export function askUpstream({ upstream, headers }: Pick<Mount, 'upstream' | 'hea
       body: isGet ? undefined : operation.sent,
       lastEventId,
       exchange: operation.exchange,
+      resumed: operation.resumed,
       holder: caller.holder,
     };
     (trace === undefined ? upstream : trace.of(upstream)).send(request, sink);

@@ -10,7 +10,7 @@ import type { RevisionProbe } from '../upstream/revision-probe.ts';
 import type { ListCache } from '../upstream/list-cache.ts';
 import type { PingLoop } from '../upstream/ping-loop.ts';
 import type { ProtectedResource } from '../upstream/protected-resource.ts';
-import type { Upstream } from '../exchange/upstream.ts';
+import type { ExchangePosition, Upstream } from '../exchange/upstream.ts';
 import type { CallLimits } from '../tools/call-limits.ts';
 import type { ResultSpilling } from '../spill/result-spilling.ts';
 import type { OwnResources } from '../lists/own-resources.ts';
@@ -24,6 +24,10 @@ export interface Bridge {
   readonly upstream: Upstream;
   /** Brings an answer (JSON text of a response) to what the upstream asked in this exchange. Rejects when it does not arrive. */
   answer(exchange: string, text: string): Promise<void>;
+  /** Leaves the exchange as it is at the upstream: another replica goes on with it. */
+  abandon(exchange: string): void;
+  /** Where the exchange stands; undefined: it is none, or has no session yet. */
+  position(exchange: string): ExchangePosition | undefined;
 }
 
 /** One mounted server: its upstream and everything that belongs to it on this replica. */

@@ -5,7 +5,7 @@ import { type Body, isCall, type Request } from '../exchange/message.ts';
 import type { RequestTrace } from '../exchange/request-trace.ts';
 import type { Taking } from '../state/call-limits.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import type { UpstreamSession } from '../exchange/upstream.ts';
+import type { ResumedExchange, UpstreamSession } from '../exchange/upstream.ts';
 import type { Caller } from './caller.ts';
 
 const NO_BODY: Body = { bytes: Buffer.alloc(0), text: '', messages: [], batch: false };
@@ -67,6 +67,8 @@ export class Operation {
   isBridged = false;
   /** Names the exchange with the upstream for whoever takes what that asks meanwhile; undefined: nobody does. */
   exchange: string | undefined;
+  /** It goes on with a call that another replica has begun; undefined: it begins. */
+  resumed: ResumedExchange | undefined;
   /** It waits for answers of the client, which has its own time for that. */
   isParked = false;
   /** A part of an answer has left; nothing but its rest can follow. */
@@ -104,6 +106,7 @@ export class Operation {
     this.lastEventId = undefined;
     this.opening = undefined;
     this.exchange = undefined;
+    this.resumed = undefined;
   }
 
   /** The session, behind the step that has found it. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { ParkedCall, QUESTION_TTL_MS } from '../bridge/parked-call.ts';
+import { OWNER_LEASE_MS, ParkedCall, QUESTION_TTL_MS } from '../bridge/parked-call.ts';
 import {
   after,
   ORDERS,
@@ -30,7 +30,7 @@ import { isOwnState, paramsDigest } from '../uploads/question-state.ts';
 
 export interface ParkedCallsDeps {
   readonly serverId: string;
-  readonly bridge: Pick<Bridge, 'answer'>;
+  readonly bridge: Pick<Bridge, 'answer' | 'position' | 'abandon'>;
   readonly bus: MessageBus;
   readonly store: Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder' | 'secret' | 'now'>;
   readonly known: (error: unknown) => AdapterError;
@@ -75,10 +75,10 @@ export class ParkedCalls implements Step {
     return undefined;
   }
 
-  #begin(operation: Operation, reply: Reply, next: Send, rounds: number): void {
+  #begin(operation: Operation, reply: Reply, next: Send, rounds: number, taken?: Taken): void {
     const { serverId, bridge, bus, store, known } = this.#deps;
     const { idText, method, params } = operation.request as Request;
-    const exchange = randomUUID();
+    const { exchange, owner } = taken ?? { exchange: randomUUID(), owner: randomUUID() };
     operation.exchange = exchange;
     const { principal } = operation.caller;
     const parked = new ParkedCall(
@@ -88,11 +88,15 @@ export class ParkedCalls implements Step {
         store,
         rounds,
         asksUrls: asksUrls(params),
+        owner,
+        isTakenOver: taken !== undefined,
+        abandon: (name) => bridge.abandon(name),
         answer: (name, text) => bridge.answer(name, text),
         seal: async (round) => {
           const digest = paramsDigest(operation.body.text);
           const expiresAt = store.now() + QUESTION_TTL_MS;
-          const state: ParkedState = { serverId, principal, method, digest, expiresAt, exchange, ...round };
+          const position = bridge.position(exchange);
+          const state: ParkedState = { serverId, principal, method, digest, expiresAt, exchange, position, ...round };
           return sealParked(await this.#key(), state);
         },
         errorText: ({ error }: Ending) => {
@@ -125,19 +129,46 @@ export class ParkedCalls implements Step {
     if (!isTheirs) throw invalid('The requestState is not one that was given for this call; make the call anew.');
     if (state.expiresAt < store.now()) throw invalid('The requestState has expired; make the call anew.');
     const results = resultsIn(operation.body.text);
-    const missing = state.keys.find((key) => results[key] === undefined);
+    const keys = Object.keys(state.ids);
+    const missing = keys.find((key) => results[key] === undefined);
     if (missing !== undefined) throw invalid(`inputResponses has no answer for ${JSON.stringify(missing)}.`);
     const { exchange, round } = state;
     // What is answered twice would be answered by whoever is faster.
     if (!(await store.tryLock(roundLock(serverId, exchange, round), randomUUID(), QUESTION_TTL_MS))) {
       throw invalid('The requestState was used already; make the call anew.');
     }
-    if (!state.isEnded) return new Resumed(this.#deps, operation, reply, state).run(results);
-    const refused = state.keys.find((key) => action(results[key]) !== 'accept');
+    if (!state.isEnded) {
+      const isHeld = await new Resumed(this.#deps, operation, reply, state).run(results);
+      if (!isHeld) await this.#takeOver(operation, reply, next, state, results);
+      return;
+    }
+    const refused = keys.find((key) => action(results[key]) !== 'accept');
     if (refused === undefined) return this.#begin(operation, reply, next, round);
     if (request.method !== 'tools/call') throw new AdapterError('cancelled', 'The user has not opened the page.');
     const result = completeCall(errorResult('The user has not opened the page that this tool needs.'));
     return answer(reply, request.idText, result, ANSWERED);
+  }
+
+  /** Goes on with a call whose replica is gone, where the upstream can tell what it has said since. */
+  async #takeOver(
+    operation: Operation,
+    reply: Reply,
+    next: Send,
+    { exchange, round, position, ids }: ParkedState,
+    results: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const { store, serverId } = this.#deps;
+    if (position?.lastEventId === undefined) {
+      const detail = 'The replica that held this call is gone; the call may have had effects.';
+      throw new AdapterError('upstream_failed', detail);
+    }
+    const owner = randomUUID();
+    if (!(await store.tryLock(ownerLock(serverId, exchange), owner, OWNER_LEASE_MS))) {
+      throw new AdapterError('upstream_failed', 'Another replica holds this call.');
+    }
+    const answers = Object.entries(ids).map(([key, id]) => `{"jsonrpc":"2.0","id":${id},"result":${results[key]}}`);
+    operation.resumed = { position, answers };
+    this.#begin(operation, reply, next, round, { exchange, owner });
   }
 
   /** Shared by all replicas. */
@@ -152,13 +183,19 @@ export class ParkedCalls implements Step {
   }
 }
 
+/** A call that another replica has begun, and who holds its lock now. */
+interface Taken {
+  readonly exchange: string;
+  readonly owner: string;
+}
+
 /** The answers of a client on their way to the replica that holds the call, and the rest of the call on its way back. */
 class Resumed {
   readonly #deps: ParkedCallsDeps;
   readonly #request: Request;
   readonly #reply: Reply;
   readonly #state: ParkedState;
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<boolean>();
   #said: Promise<void> = Promise.resolve();
   #hasHead = false;
   #isOver = false;
@@ -170,29 +207,26 @@ class Resumed {
     this.#state = state;
   }
 
-  async run(results: Readonly<Record<string, string>>): Promise<void> {
+  /** False: the replica that held the call is gone, and has said nothing since. */
+  async run(results: Readonly<Record<string, string>>): Promise<boolean> {
     const { bus, serverId } = this.#deps;
     const { exchange, round } = this.#state;
-    const key = parkedKey(serverId, exchange);
-    await this.#requireOwner();
-    const unfollow = await bus.follow(key, after(round), FROM_THE_START, ({ message }) => {
+    if (!(await this.#isHeld())) return false;
+    const unfollow = await bus.follow(parkedKey(serverId, exchange), after(round), FROM_THE_START, ({ message }) => {
       this.#said = this.#said.then(() => this.#hear(JSON.parse(message) as ParkedEntry));
       this.#said.catch((error: unknown) => this.#ended.reject(error));
     });
-    const order: ParkedOrder = { type: 'answers', round, results };
     const { signal } = this.#reply;
     const onAbort = (): void => {
       this.#order({ type: 'cancel' }).catch(() => undefined);
       this.#ended.reject(signal.reason);
     };
-    const timer = setInterval(() => {
-      this.#requireOwner().catch((error: unknown) => this.#ended.reject(error));
-    }, OWNER_LOOK_MS);
+    const timer = setInterval(() => void this.#look(), OWNER_LOOK_MS);
     try {
-      await this.#order(order);
+      await this.#order({ type: 'answers', round, results });
       if (signal.aborted) onAbort();
       else signal.addEventListener('abort', onAbort, { once: true });
-      await this.#ended.promise;
+      return await this.#ended.promise;
     } finally {
       this.#isOver = true;
       clearInterval(timer);
@@ -201,20 +235,26 @@ class Resumed {
     }
   }
 
+  async #isHeld(): Promise<boolean> {
+    const { store, serverId } = this.#deps;
+    return (await store.lockHolder(ownerLock(serverId, this.#state.exchange))) !== undefined;
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (await this.#isHeld()) return;
+      // What it said last may be on its way.
+      await this.#said;
+      if (this.#hasHead) throw new AdapterError('upstream_failed', 'The replica that held this call is gone.');
+      if (!this.#isOver) this.#ended.resolve(false);
+    } catch (error) {
+      this.#ended.reject(error);
+    }
+  }
+
   async #order(order: ParkedOrder): Promise<void> {
     const { bus, serverId } = this.#deps;
     await bus.append(parkedKey(serverId, this.#state.exchange), { carrier: ORDERS, message: JSON.stringify(order) });
-  }
-
-  async #requireOwner(): Promise<void> {
-    const { store, serverId } = this.#deps;
-    const holder = await store.lockHolder(ownerLock(serverId, this.#state.exchange));
-    if (holder !== undefined || this.#isOver) return;
-    // What it said last may be on its way.
-    await this.#said;
-    if (this.#isOver) return;
-    const detail = 'The replica that held this call is gone; the call may have had effects.';
-    throw new AdapterError('upstream_failed', detail);
   }
 
   async #hear(entry: ParkedEntry): Promise<void> {
@@ -234,7 +274,7 @@ class Resumed {
     }
     this.#isOver = true;
     await this.#reply.end(OK);
-    this.#ended.resolve();
+    this.#ended.resolve(true);
   }
 
   async #respond(message: ReplyMessage): Promise<void> {
