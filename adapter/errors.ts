@@ -68,6 +68,8 @@ export const ERRORS = {
     rpc: -32000,
     detail: 'This server speaks the protocol revisions up to 2025-11-25; open a session with initialize.',
   },
+  invalid_metadata: { status: 400, rpc: -32602, detail: 'The metadata of the request is incomplete.' },
+  unsupported_revision: { status: 400, rpc: -32022, detail: 'This protocol revision is not spoken here.' },
   stream_conflict: { status: 409, rpc: 409, detail: 'The session has an event stream open already.' },
   header_mismatch: { status: 400, rpc: -32020, detail: 'A header does not match the body.' },
   tool_definition_drift: {

@@ -79,6 +79,8 @@ export class ParkedCall implements Reply {
   /** Of those that were asked here; 0 until something was. */
   #round = 0;
   #asked = new Map<string, Asked>();
+  /** JSON text of the result that asked last. */
+  #asks = '';
   #more: NodeJS.Timeout | undefined;
   #isOver = false;
   #hasAnswer = false;
@@ -226,6 +228,7 @@ export class ParkedCall implements Reply {
       `{"resultType":"input_required","inputRequests":{${requests.join(',')}},` +
       `"requestState":${JSON.stringify(state)}}`;
     if (this.#isOver) return;
+    this.#asks = result;
     this.#expiry = setTimeout(() => {
       this.#giveUp(new AdapterError('upstream_timeout', 'Nobody answered the questions of the server in time.'));
     }, QUESTION_TTL_MS);
@@ -292,6 +295,10 @@ export class ParkedCall implements Reply {
     const order = JSON.parse(message) as ParkedOrder;
     if (order.type === 'cancel') return this.#giveUp(new AdapterError('cancelled'));
     if (order.round !== this.#deps.rounds + this.#round || !this.#operation.isParked) return;
+    if (order.type === 'repeat') {
+      this.#say({ type: 'asks', result: this.#asks }, order.carrier).catch((error: unknown) => this.#giveUp(error));
+      return;
+    }
     clearTimeout(this.#expiry);
     this.#operation.isParked = false;
     const asked = this.#asked;
@@ -304,13 +311,13 @@ export class ParkedCall implements Reply {
 
   // ── what whoever waits hears ───────────────────────────────────────────────────────────────────────────────────
 
-  async #say(entry: ParkedEntry): Promise<void> {
+  async #say(entry: ParkedEntry, carrier = after(this.#deps.rounds + this.#round)): Promise<void> {
     const { bus, serverId } = this.#deps;
     const message = JSON.stringify(entry);
     const isAnswer = entry.type !== 'message';
     const instead = isAnswer ? JSON.stringify({ type: 'response', text: this.#deps.errorText(TOO_LARGE) }) : undefined;
     await bus.append(parkedKey(serverId, this.#exchange), {
-      carrier: after(this.#deps.rounds + this.#round),
+      carrier,
       message,
       isAnswer,
       ...(instead !== undefined && { instead }),

@@ -12,6 +12,8 @@ export type ParkedEntry =
 /** What is said to it: results (JSON texts) by the keys of the questions, or that nobody waits any more. */
 export type ParkedOrder =
   | { readonly type: 'answers'; readonly round: number; readonly results: Readonly<Record<string, string>> }
+  /** The questions of a round are asked once more, under a carrier that nobody else follows. */
+  | { readonly type: 'repeat'; readonly round: number; readonly carrier: string }
   | { readonly type: 'cancel' };
 
 /** The log of a parked call on the bus. */

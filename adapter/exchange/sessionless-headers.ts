@@ -18,6 +18,7 @@ export function decodeHeader(value: string): string | undefined {
   const encoded = ENCODED.exec(value);
   if (encoded === null) return value;
   const bytes = Buffer.from(encoded[1] ?? '', 'base64');
+  if (bytes.toString('base64') !== encoded[1]) return undefined;
   const text = bytes.toString('utf8');
   return Buffer.from(text, 'utf8').equals(bytes) ? text : undefined;
 }

@@ -130,15 +130,21 @@ export class ParkedCalls implements Step {
     if (state.expiresAt < store.now()) throw invalid('The requestState has expired; make the call anew.');
     const results = resultsIn(operation.body.text);
     const keys = Object.keys(state.ids);
-    const missing = keys.find((key) => results[key] === undefined);
-    if (missing !== undefined) throw invalid(`inputResponses has no answer for ${JSON.stringify(missing)}.`);
     const { exchange, round } = state;
+    const missing = keys.find((key) => results[key] === undefined);
+    if (missing !== undefined) {
+      const repeated = { type: 'repeat', round, carrier: `again:${randomUUID()}` } as const;
+      const isHeld = !state.isEnded && (await new Resumed(this.#deps, operation, reply, state).run(repeated));
+      if (isHeld) return;
+      throw invalid(`inputResponses has no answer for ${JSON.stringify(missing)}.`);
+    }
     // What is answered twice would be answered by whoever is faster.
     if (!(await store.tryLock(roundLock(serverId, exchange, round), randomUUID(), QUESTION_TTL_MS))) {
       throw invalid('The requestState was used already; make the call anew.');
     }
     if (!state.isEnded) {
-      const isHeld = await new Resumed(this.#deps, operation, reply, state).run(results);
+      const order = { type: 'answers', round, results } as const;
+      const isHeld = await new Resumed(this.#deps, operation, reply, state).run(order);
       if (!isHeld) await this.#takeOver(operation, reply, next, state, results);
       return;
     }
@@ -208,22 +214,24 @@ class Resumed {
   }
 
   /** False: the replica that held the call is gone, and has said nothing since. */
-  async run(results: Readonly<Record<string, string>>): Promise<boolean> {
+  async run(order: ParkedOrder): Promise<boolean> {
     const { bus, serverId } = this.#deps;
     const { exchange, round } = this.#state;
+    const carrier = order.type === 'repeat' ? order.carrier : after(round);
     if (!(await this.#isHeld())) return false;
-    const unfollow = await bus.follow(parkedKey(serverId, exchange), after(round), FROM_THE_START, ({ message }) => {
+    const unfollow = await bus.follow(parkedKey(serverId, exchange), carrier, FROM_THE_START, ({ message }) => {
       this.#said = this.#said.then(() => this.#hear(JSON.parse(message) as ParkedEntry));
       this.#said.catch((error: unknown) => this.#ended.reject(error));
     });
     const { signal } = this.#reply;
     const onAbort = (): void => {
-      this.#order({ type: 'cancel' }).catch(() => undefined);
+      // Who only looked again may come back.
+      if (order.type === 'answers') this.#order({ type: 'cancel' }).catch(() => undefined);
       this.#ended.reject(signal.reason);
     };
     const timer = setInterval(() => void this.#look(), OWNER_LOOK_MS);
     try {
-      await this.#order({ type: 'answers', round, results });
+      await this.#order(order);
       if (signal.aborted) onAbort();
       else signal.addEventListener('abort', onAbort, { once: true });
       return await this.#ended.promise;

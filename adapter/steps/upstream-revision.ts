@@ -1,5 +1,5 @@
 import { AdapterError } from '../errors.ts';
-import type { Message } from '../exchange/message.ts';
+import { type Message, modernRevision, SESSIONLESS_REVISION } from '../exchange/message.ts';
 import { headerMismatch } from '../exchange/sessionless-headers.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
 import type { ToolParameters } from '../tools/tool-parameters.ts';
@@ -60,6 +60,22 @@ export class UpstreamRevision implements Step {
       headerMismatch(message, caller.headers) ??
       (await this.#toolParameters.mismatch(listing, message, caller.headers));
     if (mismatch !== undefined) throw new AdapterError('header_mismatch', mismatch);
+    if (operation.isBridged) requireMetadata(message);
     next(operation, reply);
   }
+}
+
+/** What an upstream of the newer revision would refuse (MCP 2026-07-28, per-request metadata). */
+function requireMetadata(message: Message): void {
+  if (message.kind !== 'request') return;
+  const meta = message.params['_meta'] as Readonly<Record<string, unknown>> | undefined;
+  const revision = modernRevision(message);
+  if (revision === undefined) throw new AdapterError('invalid_metadata', 'params._meta names no protocolVersion.');
+  if (revision !== SESSIONLESS_REVISION) {
+    const data = { supported: [SESSIONLESS_REVISION], requested: revision };
+    throw new AdapterError('unsupported_revision', undefined, { data });
+  }
+  const capabilities = meta?.['io.modelcontextprotocol/clientCapabilities'];
+  if (typeof capabilities === 'object' && capabilities !== null) return;
+  throw new AdapterError('invalid_metadata', 'params._meta names no clientCapabilities.');
 }

@@ -11,6 +11,8 @@ export interface RunningFixture extends RunningProcess {
   readonly modernUrl: string;
   /** Streamable HTTP, only the revisions with sessions. */
   readonly legacyUrl: string;
+  /** The same with the tools that the suite of 2026-07-28 wants. */
+  readonly askingUrl: string;
   /** HTTP+SSE of 2024-11-05. */
   readonly sseUrl: string;
 }
@@ -25,6 +27,7 @@ export async function startFixture(port = 0): Promise<RunningFixture> {
     mcpUrl: `${base}/mcp`,
     modernUrl: `${base}/mcp-modern`,
     legacyUrl: `${base}/mcp-legacy`,
+    askingUrl: `${base}/mcp-asking`,
     sseUrl: `${base}/sse`,
   });
 }

@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { asObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream/scripted-upstream.ts';
+import { type Deployment, mounted, startDeployment } from '../kit/deployment.ts';
+import { EventReader, isMethod } from '../kit/events.ts';
+import { textOf } from '../kit/session.ts';
+import { answeredBy, callSessionless, sendSessionless } from './kit/sessionless.ts';
+
+const ELICITATION = { capabilities: { elicitation: {} } };
+const ASK = { name: 'elicit', arguments: {} };
+const ANSWER = { action: 'accept', content: { name: 'Ada' } };
+
+describe('a client without sessions at a server that wants them, behind two replicas', () => {
+  let upstream: ScriptedUpstream;
+  let deployment: Deployment;
+
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream();
+    deployment = await startDeployment({ config: { servers: [mounted('up', upstream.url)] } });
+  });
+  afterAll(async () => {
+    await deployment?.close();
+    await upstream?.close();
+  });
+
+  test('is told what the server offers', async () => {
+    const { result } = await callSessionless(deployment.a, 'server/discover');
+    expect(result).toMatchObject({
+      resultType: 'complete',
+      supportedVersions: ['2026-07-28'],
+      capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
+      cacheScope: 'private',
+    });
+    const { result: list } = await callSessionless(deployment.b, 'tools/list');
+    expect(list).toMatchObject({ resultType: 'complete', cacheScope: 'private' });
+    expect(JSON.stringify(list.tools)).toContain('"elicit"');
+  });
+
+  test('gets a session for each call, opened with what it says of itself', async () => {
+    const capabilities = { sampling: {}, elicitation: { form: {} } };
+    const { message, result } = await callSessionless(
+      deployment.balancer,
+      'tools/call',
+      { name: 'echo', arguments: { text: 'hi' }, _meta: { 'x.example/own': 1, progressToken: 'p' } },
+      { capabilities },
+    );
+    expect(textOf(message)).toContain('hi');
+    expect(result).toMatchObject({ resultType: 'complete' });
+    await expect.poll(() => upstream.sessions.size).toBe(0);
+    const isIt = ({ text }: { readonly text: string }): boolean => text.includes('"hi"');
+    const id = upstream.requests.find(isIt)?.headers['mcp-session-id'];
+    const [initialized, call, ended, ...more] = upstream.requests.filter(
+      ({ headers }) => headers['mcp-session-id'] === id,
+    );
+    expect(more).toEqual([]);
+    const said = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'sessionless', version: '1' } };
+    expect(upstream.initializes).toContainEqual(said);
+    expect(asObject(initialized?.json).method).toBe('notifications/initialized');
+    expect(asObject(call?.json).params).toMatchObject({ _meta: { 'x.example/own': 1, progressToken: 'p' } });
+    expect(Object.keys(call?.headers ?? {}).filter((name) => name.startsWith('mcp-'))).toEqual([
+      'mcp-protocol-version',
+      'mcp-session-id',
+    ]);
+    expect(JSON.stringify(call?.json)).not.toContain('io.modelcontextprotocol/');
+    expect(ended?.method).toBe('DELETE');
+  });
+
+  test('hears progress, and log messages when it asks for them', async () => {
+    const hears = async (meta: object): Promise<string[]> => {
+      const { others } = await callSessionless(deployment.a, 'tools/call', {
+        name: 'progress',
+        arguments: {},
+        _meta: { progressToken: 7, ...meta },
+      });
+      return others.map(({ method, params }) => `${String(method)} ${String(asObject(params).progress ?? '')}`.trim());
+    };
+    const progress = [1, 2, 3].map((step) => `notifications/progress ${step}`);
+    expect(await hears({})).toEqual(progress);
+  });
+
+  test('is asked in a round of its own; the answer comes through the other replica', async () => {
+    const { a, b } = deployment;
+    const asked = await callSessionless(a, 'tools/call', ASK, ELICITATION);
+    expect(asked.status).toBe(200);
+    expect(asked.result).toMatchObject({ resultType: 'input_required' });
+    const [question] = Object.values(asObject(asked.result.inputRequests));
+    expect(question).toMatchObject({ method: 'elicitation/create', params: { message: expect.any(String) } });
+
+    const again = { ...ASK, ...answeredBy(asked.result, ANSWER) };
+    const answered = await callSessionless(b, 'tools/call', again, ELICITATION);
+    expect(JSON.parse(textOf(answered.message))).toMatchObject({ result: ANSWER });
+    await expect.poll(() => upstream.sessions.size).toBe(0);
+
+    const twice = await callSessionless(a, 'tools/call', again, ELICITATION);
+    expect([twice.status, asObject(twice.message.error).code]).toEqual([400, -32602]);
+  });
+
+  test('T18: brings its own answers only, to the call that asked', async () => {
+    const { a, b } = deployment;
+    const { result } = await callSessionless(a, 'tools/call', ASK, ELICITATION);
+    const again = answeredBy(result, ANSWER);
+    const state = String(result.requestState);
+    const refusals = await Promise.all(
+      [
+        { ...ASK, ...again, requestState: state.slice(0, 60) + (state[60] === 'A' ? 'B' : 'A') + state.slice(61) },
+        { ...ASK, ...again, requestState: 'mcp-adapter-bridge.1.' },
+        { ...ASK, ...again, requestState: 'of somebody else' },
+        { ...ASK, ...again, arguments: { other: true } },
+        { ...ASK, ...again, name: 'echo' },
+      ].map((params) => callSessionless(b, 'tools/call', params, ELICITATION)),
+    );
+    expect(refusals.map(({ status, message }) => [status, asObject(message.error).code])).toEqual(
+      refusals.map(() => [400, -32602]),
+    );
+    // What is missing is asked for once more.
+    const once = await callSessionless(b, 'tools/call', { ...ASK, ...again, inputResponses: {} }, ELICITATION);
+    expect(once.result).toMatchObject({ resultType: 'input_required', inputRequests: result.inputRequests });
+    const answered = await callSessionless(b, 'tools/call', { ...ASK, ...again }, ELICITATION);
+    expect(JSON.parse(textOf(answered.message))).toMatchObject({ result: ANSWER });
+  });
+
+  test('must say who it is, in a revision that there is', async () => {
+    const send = (meta: object, version = '2026-07-28'): Promise<unknown> =>
+      fetch(`${deployment.a.url}/mcp/up`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'mcp-protocol-version': version, 'mcp-method': 'tools/list' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta } }),
+      }).then(async (response) => [response.status, asObject(asObject(await response.json()).error)]);
+    const named = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+    const capable = { 'io.modelcontextprotocol/clientCapabilities': {} };
+    expect(await send(capable)).toMatchObject([400, { code: -32602 }]);
+    expect(await send(named)).toMatchObject([400, { code: -32602 }]);
+    const later = { ...capable, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' };
+    expect(await send(later, '2099-01-01')).toMatchObject([
+      400,
+      { code: -32022, data: { supported: ['2026-07-28'], requested: '2099-01-01' } },
+    ]);
+  });
+
+  test('is told what it would have to offer', async () => {
+    const { status, message } = await callSessionless(deployment.a, 'tools/call', ASK);
+    expect(status).toBe(400);
+    expect(message.error).toMatchObject({ code: -32021, data: { requiredCapabilities: { elicitation: {} } } });
+    await expect.poll(() => upstream.sessions.size).toBe(0);
+  });
+
+  test('leaves, and the call ends at the server', async () => {
+    const client = new AbortController();
+    const before = upstream.cancelled.length;
+    const call = sendSessionless(
+      deployment.a,
+      'tools/call',
+      { name: 'cancel_aware', arguments: {} },
+      { signal: client.signal },
+    );
+    await expect.poll(() => upstream.sessions.size).toBe(1);
+    await expect
+      .poll(() => upstream.requestsOf('tools/call').some(({ text }) => text.includes('cancel_aware')))
+      .toBe(true);
+    client.abort();
+    await expect(call).rejects.toThrow();
+    await expect.poll(() => upstream.cancelled.length).toBe(before + 1);
+    await expect.poll(() => upstream.sessions.size).toBe(0);
+  });
+
+  test('listens for changes', async () => {
+    const client = new AbortController();
+    const notifications = { toolsListChanged: true, promptsListChanged: true };
+    const stream = new EventReader(
+      await sendSessionless(deployment.a, 'subscriptions/listen', { notifications }, { signal: client.signal }),
+    );
+    const acknowledged = await stream.message();
+    expect(acknowledged).toMatchObject({
+      method: 'notifications/subscriptions/acknowledged',
+      params: { notifications: { toolsListChanged: true } },
+    });
+    upstream.announceToolsChanged();
+    const changed = await stream.message(isMethod('notifications/tools/list_changed'));
+    const id = (message: typeof changed): unknown =>
+      asObject(asObject(message.params)._meta)['io.modelcontextprotocol/subscriptionId'];
+    expect(id(changed)).toBe(id(acknowledged));
+    client.abort();
+    await expect.poll(() => upstream.sessions.size).toBe(0);
+  });
+
+  test('gets the errors of its own revision', async () => {
+    const unknown = await callSessionless(deployment.a, 'foo/bar');
+    expect([unknown.status, asObject(unknown.message.error).code]).toEqual([404, -32601]);
+    const ping = await callSessionless(deployment.a, 'ping');
+    expect([ping.status, asObject(ping.message.error).code]).toEqual([404, -32601]);
+  });
+});
+
+describe('a replica that is killed while its call waits for an answer', () => {
+  test.each([
+    ['can be taken up again', true],
+    ['is lost', false],
+  ] as const)('the call %s, and has run once', async (_what, eventIds) => {
+    await using upstream = await startScriptedUpstream({ eventIds });
+    await using deployment = await startDeployment({ config: { servers: [mounted('up', upstream.url)] } });
+    const asked = await callSessionless(deployment.a, 'tools/call', ASK, ELICITATION);
+    deployment.a.kill();
+    const startedAt = performance.now();
+    const again = { ...ASK, ...answeredBy(asked.result, ANSWER) };
+    const answered = await callSessionless(deployment.b, 'tools/call', again, ELICITATION);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    if (eventIds) expect(JSON.parse(textOf(answered.message))).toMatchObject({ result: ANSWER });
+    else
+      expect(answered.message.error).toMatchObject({
+        data: { code: 'upstream_failed' },
+        message: expect.stringContaining('is gone'),
+      });
+    const calls = upstream.requestsOf('tools/call').filter(({ text }) => text.includes('"elicit"'));
+    expect(calls).toHaveLength(1);
+  });
+});
