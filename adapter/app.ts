@@ -243,6 +243,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     lock: locked?.lock,
     store,
     bus,
+    sessions,
     logger,
     telemetry,
     toolNames,

@@ -1,6 +1,7 @@
 import type { ConnectRules } from '../lib/net/guarded-connect.ts';
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
 import { BridgedUpstream } from './bridge/bridged-upstream.ts';
+import { CallerSessions } from './bridge/caller-sessions.ts';
 import { NewerClients } from './bridge/newer-clients.ts';
 import { OlderClients } from './bridge/older-clients.ts';
 import { type EffectiveServer, effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
@@ -23,10 +24,13 @@ import type { ToolNames } from './telemetry/tool-names.ts';
 import { LegacySseUpstream } from './upstream/legacy-sse.ts';
 import { StreamableHttpUpstream } from './upstream/streamable-http.ts';
 import type { Upstream } from './exchange/upstream.ts';
+import type { SessionRegistry } from './sessions/session-registry.ts';
 
 export interface MountDeps {
   readonly store: StateStore;
   readonly bus: MessageBus;
+  /** Undefined where clients have none: then nothing is bridged. */
+  readonly sessions: SessionRegistry | undefined;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
   /** Told which names of tools the configuration has and the upstreams list. */
@@ -136,12 +140,21 @@ function lockingOf(serverId: string, { lock, caches, logger, telemetry, bus }: M
 }
 
 /** The bridge between clients and upstreams of other revisions; undefined where it is switched off. */
-function bridgeOf({ id: serverId, upstream: { bridge } }: EffectiveServer, parts: MountDeps): MountOptions['bridge'] {
-  if (bridge === 'off') return undefined;
-  const { bus, caches, redact, listTtlMs } = parts;
+function bridgeOf({ id: serverId, upstream: settings }: EffectiveServer, parts: MountDeps): MountOptions['bridge'] {
+  const { bridge, bridge_sessions: kept } = settings;
+  const { bus, caches, redact, listTtlMs, store, sessions } = parts;
+  if (bridge === 'off' || sessions === undefined) return undefined;
   return (upstream, revisions) => {
     const older = new OlderClients({ serverId, upstream, bus, caches, redact, listTtlMs, onRounds: () => undefined });
-    const newer = new NewerClients({ serverId, upstream, listTtlMs });
+    const callerSessions =
+      kept === 'per_call' ? undefined : new CallerSessions({ serverId, upstream, store, sessions });
+    const newer = new NewerClients({
+      serverId,
+      upstream,
+      listTtlMs,
+      callerSessions,
+      sharesSessions: kept === 'shared',
+    });
     return {
       upstream: new BridgedUpstream(upstream, revisions, older, newer),
       answer: (exchange, text) => newer.answer(exchange, text),

@@ -32,6 +32,7 @@ export function passingMounts(config: AdapterConfig, options: PassingMountsOptio
     lock: undefined,
     ...options,
     store: new MemoryStore(),
+    sessions: undefined,
     bus: new MemoryBus({ onListenerError, account }),
     telemetry: noTelemetry,
     toolNames: new ToolNames([]),

@@ -10,6 +10,7 @@ import type {
 } from '../exchange/upstream.ts';
 import { INSPECTED_BYTES } from '../limits.ts';
 import type { RevisionProbe } from '../upstream/revision-probe.ts';
+import { positionOf } from './caller-sessions.ts';
 import { isBridged } from './bridged-session.ts';
 import type { NewerClients } from './newer-clients.ts';
 import { credentialHeaders, credentialKey } from './newer-request.ts';
@@ -63,7 +64,11 @@ export class BridgedUpstream implements Upstream {
   }
 
   async endSession(session: UpstreamSession, headers: readonly string[], timeoutMs: number): Promise<void> {
-    if (!isBridged(session)) await this.#inner.endSession(session, headers, timeoutMs);
+    if (isBridged(session)) return;
+    const kept = positionOf(session);
+    if (kept === undefined) return this.#inner.endSession(session, headers, timeoutMs);
+    const own = { ...session, upstreamSessionId: kept.upstreamSessionId };
+    await this.#inner.endSession(own, [...headers, 'mcp-protocol-version', kept.protocolVersion], timeoutMs);
   }
 
   knowsEvent(eventId: string, session: UpstreamSession): boolean {

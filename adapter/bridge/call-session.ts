@@ -28,6 +28,13 @@ export interface CallSession {
   leave(): void;
 }
 
+/** The session of one call, as this side knows it. */
+export const newSession = (serverId: string): Pick<UpstreamSession, 'serverId' | 'sessionId' | 'generation'> => ({
+  serverId,
+  sessionId: `bridge-${randomUUID()}`,
+  generation: 0,
+});
+
 /** Opens one with what the client of a request says of itself. Rejects as `handshake` does. */
 export async function openCallSession(
   serverId: string,
@@ -35,7 +42,7 @@ export async function openCallSession(
   headers: readonly string[],
   { initializeParams, logLevel }: RequestIdentity,
 ): Promise<CallSession> {
-  const session = { serverId, sessionId: `bridge-${randomUUID()}`, upstreamSessionId: undefined, generation: 0 };
+  const session = { ...newSession(serverId), upstreamSessionId: undefined };
   let greeting = greetingIn('{}');
   const state = { initializeParams, logLevel, subscriptions: [] };
   const opened = await handshake(upstream, session, headers, state, OPEN_TIMEOUT_MS, (answer) => {
@@ -45,14 +52,14 @@ export async function openCallSession(
   return callSession(upstream, own, headers, opened.protocolVersion, greeting);
 }
 
-/** One that another replica has opened. */
+/** One that is open already. */
 export function knownCallSession(
-  serverId: string,
+  own: Pick<UpstreamSession, 'serverId' | 'sessionId' | 'generation'>,
   upstream: Upstream,
   headers: readonly string[],
-  { upstreamSessionId, protocolVersion }: ExchangePosition,
+  { upstreamSessionId, protocolVersion }: Pick<ExchangePosition, 'upstreamSessionId' | 'protocolVersion'>,
 ): CallSession {
-  const session = { serverId, sessionId: `bridge-${randomUUID()}`, upstreamSessionId, generation: 0 };
+  const session = { ...own, upstreamSessionId };
   return callSession(upstream, session, headers, protocolVersion, greetingIn('{}'));
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { REQUEST_LIMITS } from '../../lib/json/json-limits.ts';
@@ -5,13 +6,14 @@ import type { Holder } from '../byte-account.ts';
 import { METHOD_NOT_FOUND, parseBody, progressToken, type Request } from '../exchange/message.ts';
 import { locate, splice } from '../exchange/scanning/json-scan.ts';
 import type { ExchangePosition, ResponseControl, ResumedExchange, Upstream } from '../exchange/upstream.ts';
+import { losesSession } from '../exchange/unknown-session.ts';
 import { HandshakeFailed } from '../upstream/handshake.ts';
 import { lacking } from './ask-client.ts';
 import { type CallSession, postMessage } from './call-session.ts';
 import type { ClientSide } from './client-side.ts';
 import { type Asks, bodyOf } from './newer-request.ts';
 import { newerResponse } from './newer-result.ts';
-import { olderRequest } from './older-request.ts';
+import { olderRequest, type OwnNames } from './older-request.ts';
 import { Round, type RoundAnswer, RoundFailed } from './round.ts';
 
 const INVALID_PARAMS = -32602;
@@ -24,7 +26,8 @@ const LONGEST_RESUME_MS = 30_000;
 export interface NewerCallDeps {
   /** Of the older revisions. */
   readonly upstream: Upstream;
-  readonly open: () => Promise<CallSession>;
+  /** @param lost one that the server does not know any more, and that was left */
+  readonly open: (lost?: CallSession) => Promise<CallSession>;
 }
 
 /** A request of a client without sessions. */
@@ -52,6 +55,7 @@ export class NewerCall implements ResponseControl {
   readonly #request: NewerRequest;
   readonly #client: ClientSide;
   readonly #aborter = new AbortController();
+  readonly #names: OwnNames;
   #session: CallSession | undefined;
   #round: Round | undefined;
   #isPaused = false;
@@ -62,6 +66,9 @@ export class NewerCall implements ResponseControl {
     this.#deps = deps;
     this.#request = request;
     this.#client = client;
+    const { position } = request.resumed ?? {};
+    const name = JSON.stringify(`mcpa-${randomUUID()}`);
+    this.#names = position ?? { idText: name, progressToken: name };
   }
 
   pause(): void {
@@ -96,12 +103,10 @@ export class NewerCall implements ResponseControl {
   get position(): ExchangePosition | undefined {
     const { session, protocolVersion } = this.#session ?? {};
     if (session === undefined || protocolVersion === undefined) return undefined;
-    const { message, resumed } = this.#request;
     return {
       upstreamSessionId: session.upstreamSessionId ?? null,
       protocolVersion,
-      idText: resumed?.position.idText ?? message.idText,
-      progressToken: resumed?.position.progressToken ?? progressToken(message),
+      ...this.#names,
       lastEventId: this.#round?.lastEventId,
     };
   }
@@ -109,11 +114,20 @@ export class NewerCall implements ResponseControl {
   /** Ends with a response, or a failure, at the client's side. */
   async run(): Promise<void> {
     try {
-      const session = (this.#session = await this.#deps.open());
-      try {
-        await this.#run(session);
-      } finally {
-        await this.#end(session);
+      let session = await this.#deps.open();
+      for (let attempt = 0; ; attempt++) {
+        this.#session = session;
+        let isLost = false;
+        try {
+          // oxlint-disable-next-line no-await-in-loop -- Once more at most.
+          isLost = await this.#run(session, attempt === 0);
+        } finally {
+          // oxlint-disable-next-line no-await-in-loop -- See above.
+          await this.#end(session);
+        }
+        if (!isLost) return;
+        // oxlint-disable-next-line no-await-in-loop -- See above.
+        session = await this.#deps.open(session);
       }
     } catch (error) {
       this.#failed(error as Error);
@@ -129,15 +143,21 @@ export class NewerCall implements ResponseControl {
     } else this.#client.failed(error, error instanceof HandshakeFailed);
   }
 
-  async #run(session: CallSession): Promise<void> {
+  /** True: the server has lost the session, and has not seen the call. */
+  async #run(session: CallSession, mayBeLost: boolean): Promise<boolean> {
     this.#aborter.signal.throwIfAborted();
     const { message } = this.#request;
     const { head, text, body } = await this.#answer(session);
     this.#isAnswered = true;
-    if (text === undefined || head.status === 401 || head.status === 403) return this.#client.refused(head, body);
-    const own = this.#request.resumed === undefined ? text : withId(text, message.idText);
-    const shown = newerResponse(own, message.method, session.greeting.serverInfo);
+    if (mayBeLost && losesSession(head.status, body.toString('utf8'))) return true;
+    if (text === undefined || head.status === 401 || head.status === 403) {
+      // There is no session for the client to lose.
+      this.#client.refused(head.status === 404 ? { ...head, status: 502 } : head, body);
+      return false;
+    }
+    const shown = newerResponse(withId(text, message.idText), message.method, session.greeting.serverInfo);
     this.#client.response(shown.text, shown.status);
+    return false;
   }
 
   /** The server's answer, also where its stream has to be taken up again for it (MCP 2025-11-25, resumability). */
@@ -162,7 +182,7 @@ export class NewerCall implements ResponseControl {
     let round = this.#newRound();
     let sent: Promise<RoundAnswer>;
     if (from === undefined) {
-      const body = bodyOf(message, olderRequest(text));
+      const body = bodyOf(message, olderRequest(text, this.#names));
       sent = round.ask(upstream, { method: 'POST', session, headers, body });
     } else {
       for (const answer of begun?.answers ?? []) this.#post(answer);
@@ -187,9 +207,8 @@ export class NewerCall implements ResponseControl {
   }
 
   #newRound(): Round {
-    const { message, holder, resumed } = this.#request;
-    const idText = resumed?.position.idText ?? message.idText;
-    const round = new Round(idText, holder, (other) => this.#other(other));
+    const { holder } = this.#request;
+    const round = new Round(this.#names.idText, holder, (other) => this.#other(other));
     if (this.#isPaused) round.pause();
     this.#round = round;
     return round;
@@ -206,13 +225,13 @@ export class NewerCall implements ResponseControl {
     }
   }
 
-  /** Of a call that another request has begun, with a token of its own. */
+  /** With the token that the client knows. */
   #withToken(text: string): string {
-    const { resumed, message } = this.#request;
-    const own = progressToken(message);
-    if (resumed === undefined || own === null) return text;
-    const span = locate(text, ['params', 'progressToken']);
-    return span === undefined ? text : splice(text, [{ ...span, with: own }]);
+    const own = progressToken(this.#request.message);
+    const span = own === null ? undefined : locate(text, ['params', 'progressToken']);
+    if (span === undefined || own === null || text.slice(span.start, span.end) !== this.#names.progressToken)
+      return text;
+    return splice(text, [{ ...span, with: own }]);
   }
 
   #asked({ method, idText, params }: Request, text: string): void {
@@ -240,9 +259,8 @@ export class NewerCall implements ResponseControl {
   /** A call that is given up is cancelled first, where the session may serve others. */
   async #end(session: CallSession): Promise<void> {
     if (this.#isAbandoned) return;
-    const { message } = this.#request;
     if (!this.#isAnswered) {
-      const idText = this.#request.resumed?.position.idText ?? message.idText;
+      const { idText } = this.#names;
       const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${idText}}}`;
       const kind = { kind: 'notification', method: 'notifications/cancelled', params: {} } as const;
       await postMessage(this.#deps.upstream, session, kind, text).catch(() => undefined);

@@ -1,19 +1,24 @@
 import { SESSIONLESS_REVISION, type Body, METHOD_NOT_FOUND, type Request } from '../exchange/message.ts';
 import type { ExchangePosition, ResponseSink, Upstream, UpstreamRequest } from '../exchange/upstream.ts';
 import { HandshakeFailed } from '../upstream/handshake.ts';
-import { knownCallSession, openCallSession } from './call-session.ts';
+import type { CallerSessions } from './caller-sessions.ts';
+import { knownCallSession, newSession, openCallSession } from './call-session.ts';
 import { ClientSide } from './client-side.ts';
 import { Greetings, type Greeting } from './greetings.ts';
-import { NewerCall } from './newer-call.ts';
+import { NewerCall, type NewerCallDeps } from './newer-call.ts';
 import { NewerStream } from './newer-stream.ts';
 import { credentialHeaders, credentialKey, identityOf } from './newer-request.ts';
-import { requestIdentity } from './older-request.ts';
+import { type RequestIdentity, requestIdentity } from './older-request.ts';
 
 export interface NewerClientsDeps {
   readonly serverId: string;
   /** Of the older revisions. */
   readonly upstream: Upstream;
   readonly listTtlMs: number;
+  /** Sessions that callers keep; undefined: each call has one of its own. */
+  readonly callerSessions: CallerSessions | undefined;
+  /** All callers have the same. */
+  readonly sharesSessions: boolean;
 }
 
 /** Methods of sessions, which the newer revision does not have. */
@@ -91,13 +96,7 @@ export class NewerClients {
     const { exchange, holder, resumed } = request;
     const identity = requestIdentity(message.params);
     const call = new NewerCall(
-      {
-        upstream,
-        open: async () =>
-          resumed === undefined
-            ? openCallSession(serverId, upstream, headers, identity)
-            : knownCallSession(serverId, upstream, headers, resumed.position),
-      },
+      { upstream, open: this.#sessions(request, headers, identity) },
       {
         message,
         text,
@@ -121,6 +120,28 @@ export class NewerClients {
     void call.run().finally(() => {
       if (exchange !== undefined) this.#calls.delete(exchange);
     });
+  }
+
+  /** How the session of a call is had; `isLost` when the one before was lost. */
+  #sessions(
+    { resumed, principal }: UpstreamRequest,
+    headers: readonly string[],
+    identity: RequestIdentity,
+  ): NewerCallDeps['open'] {
+    const { serverId, upstream, callerSessions, sharesSessions } = this.#deps;
+    if (resumed !== undefined) {
+      return async () => knownCallSession(newSession(serverId), upstream, headers, resumed.position);
+    }
+    // What the adapter asks by itself belongs to nobody.
+    if (callerSessions === undefined || principal === undefined) {
+      return () => openCallSession(serverId, upstream, headers, identity);
+    }
+    const owner = sharesSessions ? '' : principal;
+    const caller = { principal: owner, credentials: credentialKey(headers), headers, identity };
+    return async (lost) => {
+      if (lost !== undefined) await callerSessions.renew(lost, caller);
+      return callerSessions.enter(caller);
+    };
   }
 
   #discover({ idText }: Request, headers: readonly string[], client: ClientSide, sink: ResponseSink): void {

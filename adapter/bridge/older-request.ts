@@ -31,25 +31,44 @@ export function requestIdentity(params: Readonly<Record<string, unknown>>): Requ
   };
 }
 
+/** How a session knows a request: two calls of different clients may have the same id, and the same token. JSON texts. */
+export interface OwnNames {
+  readonly idText: string;
+  /** In place of the client's, where that has one. */
+  readonly progressToken: string;
+}
+
 /**
  * A request of a client without sessions (JSON text) as one in a session: an older server takes what names the newer revision
  * for a request of that.
  */
-export function olderRequest(text: string): string {
+export function olderRequest(text: string, { idText, progressToken }: OwnNames): string {
   const params = locate(text, ['params']);
-  if (params === undefined) return text;
-  const kept: string[] = [];
-  for (const { key, keyStart, start, end } of members(text, params.start)) {
-    if (RETRY_MEMBERS.has(key)) continue;
-    if (key !== '_meta') {
-      kept.push(text.slice(keyStart, end));
-      continue;
+  const id = locate(text, ['id']);
+  const edits = id === undefined ? [] : [{ ...id, with: idText }];
+  if (params !== undefined) {
+    const kept: string[] = [];
+    for (const { key, keyStart, start, end } of members(text, params.start)) {
+      if (RETRY_MEMBERS.has(key)) continue;
+      if (key !== '_meta') kept.push(text.slice(keyStart, end));
+      else kept.push(...olderMeta(text, start, progressToken));
     }
-    const own = Array.from(members(text, start)).filter((member) => !isProtocolMeta(member.key));
-    if (own.length > 0)
-      kept.push(`"_meta":{${own.map((member) => text.slice(member.keyStart, member.end)).join(',')}}`);
+    edits.push({ ...params, with: `{${kept.join(',')}}` });
   }
-  return splice(text, [{ ...params, with: `{${kept.join(',')}}` }]);
+  return splice(
+    text,
+    edits.toSorted((one, other) => one.start - other.start),
+  );
+}
+
+/** The member `_meta`; nothing where all of it was the protocol's own. */
+function olderMeta(text: string, at: number, progressToken: string): string[] {
+  const own: string[] = [];
+  for (const { key, keyStart, end } of members(text, at)) {
+    if (key === 'progressToken') own.push(`"progressToken":${progressToken}`);
+    else if (!isProtocolMeta(key)) own.push(text.slice(keyStart, end));
+  }
+  return own.length === 0 ? [] : [`"_meta":{${own.join(',')}}`];
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -15,7 +15,7 @@ export interface CleanupSettings {
 export interface TakenSessions {
   readonly expired: SessionRecord[];
   readonly purged: SessionRecord[];
-  /** Workspaces that were empty for too long. They have neither files nor an upstream's session. */
+  /** Workspaces that were empty for too long. They have no files; some have an upstream's session. */
   readonly workspaces: SessionRecord[];
 }
 

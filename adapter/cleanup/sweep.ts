@@ -116,7 +116,8 @@ export class Sweep {
     await attempt(failures, () => cleanUp(this.#deps.store, this.#settings, this.#deps.store.now(), taken));
     await attempt(failures, () => this.#endSessions(taken, counts, signal));
     // Beside the files: an upstream that does not answer holds up only the end of the pass.
-    const ending = endExpired(taken.expired, this.#deps.endUpstream, signal);
+    const kept = taken.workspaces.filter(({ upstreamSessionId }) => upstreamSessionId !== null);
+    const ending = endExpired([...taken.expired, ...kept], this.#deps.endUpstream, signal);
     await attempt(failures, async () => {
       if (!this.#deps.usable() || signal.aborted) return;
       const work = (held: AbortSignal): Promise<boolean> => this.#files(counts, failures, held);

@@ -45,6 +45,8 @@ export interface UpstreamRequest {
   readonly exchange?: string | undefined;
   /** Undefined: the request is made for the first time. */
   readonly resumed?: ResumedExchange | undefined;
+  /** Keyed hash of who is calling; undefined for requests of the adapter's own. */
+  readonly principal?: string | undefined;
   /** For whom what is kept of an answer is counted; undefined for requests of the adapter's own. */
   readonly holder?: Holder | undefined;
 }
@@ -55,7 +57,7 @@ export interface ExchangePosition {
   readonly protocolVersion: string;
   /** JSON texts of the request as the upstream knows it. */
   readonly idText: string;
-  readonly progressToken: string | null;
+  readonly progressToken: string;
   /** Where its stream can be taken up again; undefined: nowhere. */
   readonly lastEventId: string | undefined;
 }

@@ -14,6 +14,7 @@ export function askUpstream({ upstream, headers }: Pick<Mount, 'upstream' | 'hea
       lastEventId,
       exchange: operation.exchange,
       resumed: operation.resumed,
+      principal: caller.principal,
       holder: caller.holder,
     };
     (trace === undefined ? upstream : trace.of(upstream)).send(request, sink);

@@ -24,6 +24,9 @@ export const ERROR_ADVICE: Readonly<Record<string, Readonly<Partial<Record<Error
     unsupported_media_type: 'Send `Content-Type: application/json`.',
     parse_error: 'The body is not JSON. The message says where.',
     invalid_request: 'The body is JSON, but not a JSON-RPC message. The message says why.',
+    invalid_metadata:
+      'A request of revision 2026-07-28 lacks `protocolVersion` or `clientCapabilities` in `params._meta`.',
+    unsupported_revision: 'The request names a revision later than 2026-07-28; `data.supported` has what there is.',
     header_mismatch: '`Mcp-Method`, `Mcp-Name` or an `Mcp-Param-*` header contradicts the body.',
     missing_client_header: 'The server lists a header in `client_headers.required` that the client did not send.',
     request_timeout: 'An upload sent less than 64 KiB in a minute.',

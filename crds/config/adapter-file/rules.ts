@@ -402,7 +402,19 @@ const sharingNeedsIdentity: Rule = (config) => {
   return [{ path, message }];
 };
 
+const sessionsNeedCallers: Rule = (config) => {
+  if (at(config, 'core', 'auth', 'enabled') !== false) return [];
+  return list(config, 'servers').flatMap((server, index) => {
+    if (at(server, 'upstream', 'bridge_sessions') !== 'per_caller') return [];
+    const path = ['servers', index, 'upstream', 'bridge_sessions'];
+    return [
+      { path, message: 'needs core.auth.enabled: nobody is known without it; "shared" gives all callers the same' },
+    ];
+  });
+};
+
 const RULES: readonly Rule[] = [
+  sessionsNeedCallers,
   authNeedsCredentials,
   namedTokens,
   audiencesNeedUrl,

@@ -49,10 +49,17 @@ const Upstream = z.strictObject({
     .prefault(null),
   bridge: oneOf(['auto', 'off'])
     .describe(
-      '(new) What clients get that open sessions where the upstream knows the revision without them (2026-07-28) only: ' +
-        '`auto`: their messages are translated; `off`: the refusal of the upstream.',
+      '(new) What clients get whose protocol revision the upstream does not speak: `auto`: their messages are translated, ' +
+        'in both directions; `off`: the refusal of the upstream.',
     )
     .prefault('auto'),
+  bridge_sessions: oneOf(['per_call', 'per_caller', 'shared'])
+    .describe(
+      '(new) Sessions that clients without sessions get at an upstream that wants one: `per_call`: each call its own; ' +
+        '`per_caller`: each caller keeps one, for servers that remember something, which needs authentication; `shared`: ' +
+        'all callers have the same.',
+    )
+    .prefault('per_call'),
   insecure_tls: flag().describe('Do not verify the certificate of the upstream.').prefault(false),
   static_headers: maybeEmpty(headerMap().prefault({})).describe('Headers added to every request to the upstream.'),
   client_headers: maybeEmpty(ClientHeaders.prefault({})).describe('Headers that clients send.'),

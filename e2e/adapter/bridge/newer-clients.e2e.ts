@@ -3,7 +3,8 @@ import { asObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream/scripted-upstream.ts';
 import { type Deployment, mounted, startDeployment } from '../kit/deployment.ts';
 import { EventReader, isMethod } from '../kit/events.ts';
-import { textOf } from '../kit/session.ts';
+import { type Place, textOf } from '../kit/session.ts';
+import { secret } from '../../support/secrets/secret.ts';
 import { answeredBy, callSessionless, sendSessionless } from './kit/sessionless.ts';
 
 const ELICITATION = { capabilities: { elicitation: {} } };
@@ -56,7 +57,7 @@ describe('a client without sessions at a server that wants them, behind two repl
     const said = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'sessionless', version: '1' } };
     expect(upstream.initializes).toContainEqual(said);
     expect(asObject(initialized?.json).method).toBe('notifications/initialized');
-    expect(asObject(call?.json).params).toMatchObject({ _meta: { 'x.example/own': 1, progressToken: 'p' } });
+    expect(asObject(call?.json).params).toMatchObject({ _meta: { 'x.example/own': 1 } });
     expect(Object.keys(call?.headers ?? {}).filter((name) => name.startsWith('mcp-'))).toEqual([
       'mcp-protocol-version',
       'mcp-session-id',
@@ -188,6 +189,64 @@ describe('a client without sessions at a server that wants them, behind two repl
     expect([unknown.status, asObject(unknown.message.error).code]).toEqual([404, -32601]);
     const ping = await callSessionless(deployment.a, 'ping');
     expect([ping.status, asObject(ping.message.error).code]).toEqual([404, -32601]);
+  });
+});
+
+describe('callers who keep their sessions', () => {
+  const tokens = [
+    { name: 'ada', token: secret('token of Ada') },
+    { name: 'bob', token: secret('token of Bob') },
+  ];
+  const auth = { enabled: true, header_name: 'X-Token', tokens };
+  const as = (index: number) => ({ headers: { 'x-token': tokens[index]?.token ?? '' } });
+  const keeping = (url: string) => mounted('up', url, { upstream: { url, bridge_sessions: 'per_caller' } });
+
+  test('have one each, at any replica, and no more of it than what is theirs', async () => {
+    await using upstream = await startScriptedUpstream();
+    await using deployment = await startDeployment({
+      config: { core: { auth }, servers: [keeping(upstream.url)] },
+    });
+    const { a, b } = deployment;
+    const call = async (place: Place, who: number, text: string): Promise<string> =>
+      textOf((await callSessionless(place, 'tools/call', { name: 'echo', arguments: { text } }, as(who))).message);
+    const texts = Array.from({ length: 20 }, (_, index) => `nonce-${index}`);
+    const said = await Promise.all(texts.map((text, index) => call(index % 3 === 0 ? a : b, index % 2, text)));
+    expect(said).toEqual(texts.map((text) => JSON.stringify({ text })));
+    const sessionsOf = (parity: number): Set<unknown> =>
+      new Set(
+        upstream
+          .requestsOf('tools/call')
+          .filter(({ text }) => Number(/nonce-(\d+)/.exec(text)?.[1]) % 2 === parity)
+          .map(({ headers }) => headers['mcp-session-id']),
+      );
+    expect([sessionsOf(0).size, sessionsOf(1).size]).toEqual([1, 1]);
+    expect(sessionsOf(0)).not.toEqual(sessionsOf(1));
+
+    upstream.forgetSessions();
+    expect(await Promise.all([call(a, 0, 'later'), call(b, 0, 'later too')])).toEqual([
+      '{"text":"later"}',
+      '{"text":"later too"}',
+    ]);
+  });
+
+  test('are asked each for itself', async () => {
+    await using upstream = await startScriptedUpstream({ eventIds: true });
+    await using deployment = await startDeployment({
+      config: { core: { auth }, servers: [keeping(upstream.url)] },
+    });
+    const { a, b } = deployment;
+    const [ada, bob] = [0, 1].map((who) => ({ ...ELICITATION, ...as(who) }));
+    const asked = await Promise.all([ada, ada, bob].map((who) => callSessionless(a, 'tools/call', ASK, who)));
+    const again = asked.map(({ result }, index) => ({
+      ...ASK,
+      ...answeredBy(result, { action: 'accept', content: { name: `nonce-${index}` } }),
+    }));
+    const foreign = await callSessionless(b, 'tools/call', again[0] ?? {}, bob);
+    expect([foreign.status, asObject(foreign.message.error).code]).toEqual([400, -32602]);
+    const answered = await Promise.all(
+      [ada, ada, bob].map((who, index) => callSessionless(index === 0 ? a : b, 'tools/call', again[index] ?? {}, who)),
+    );
+    for (const [index, { message }] of answered.entries()) expect(textOf(message)).toContain(`nonce-${index}`);
   });
 });
 
