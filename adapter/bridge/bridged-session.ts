@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import type { UpstreamSession } from '../exchange/upstream.ts';
 
 /**
@@ -10,3 +12,10 @@ export const bridgedSessionId: string = BRIDGED;
 
 /** Whether the client's session has no upstream session because its upstream knows none. */
 export const isBridged = ({ upstreamSessionId }: UpstreamSession): boolean => upstreamSessionId === BRIDGED;
+
+/** The session of one call, as this side knows it. */
+export const newSession = (serverId: string): Pick<UpstreamSession, 'serverId' | 'sessionId' | 'generation'> => ({
+  serverId,
+  sessionId: `bridge-${randomUUID()}`,
+  generation: 0,
+});

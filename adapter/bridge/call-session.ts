@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-
 import type { Body, Message } from '../exchange/message.ts';
 import type {
   ExchangePosition,
@@ -10,6 +8,7 @@ import type {
   UpstreamSession,
 } from '../exchange/upstream.ts';
 import { handshake } from '../upstream/handshake.ts';
+import { newSession } from './bridged-session.ts';
 import { greetingIn, type Greeting } from './greetings.ts';
 import type { RequestIdentity } from './older-request.ts';
 
@@ -27,13 +26,6 @@ export interface CallSession {
   /** It is used no longer. Never rejects. */
   leave(): void;
 }
-
-/** The session of one call, as this side knows it. */
-export const newSession = (serverId: string): Pick<UpstreamSession, 'serverId' | 'sessionId' | 'generation'> => ({
-  serverId,
-  sessionId: `bridge-${randomUUID()}`,
-  generation: 0,
-});
 
 /** Opens one with what the client of a request says of itself. Rejects as `handshake` does. */
 export async function openCallSession(

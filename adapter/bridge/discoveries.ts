@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { SESSIONLESS_REVISION } from '../exchange/message.ts';
 import type { Upstream } from '../exchange/upstream.ts';
 import { ownRequest } from '../upstream/own-request.ts';
+import { objectOf } from './json-object.ts';
 import { SESSIONLESS_META, sessionlessHeaders } from '../upstream/revision-probe.ts';
 
 /** What a server says of itself (MCP 2026-07-28, `server/discover`). */
@@ -69,6 +70,3 @@ export class Discoveries {
     return discovery;
   }
 }
-
-const objectOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};

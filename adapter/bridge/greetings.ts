@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
-
 import { LRUCache } from 'lru-cache';
 
 import { packageVersion } from '../../lib/package-version.ts';
 import { locate } from '../exchange/scanning/json-scan.ts';
 import type { Upstream } from '../exchange/upstream.ts';
+import { newSession } from './bridged-session.ts';
 import { endUnused, handshake } from '../upstream/handshake.ts';
 
 /** What a server says of itself when a session is opened: JSON texts. */
@@ -46,12 +45,7 @@ export class Greetings {
   }
 
   async #ask(headers: readonly string[]): Promise<Greeting> {
-    const session = {
-      serverId: this.#serverId,
-      sessionId: `bridge-${randomUUID()}`,
-      upstreamSessionId: undefined,
-      generation: 0,
-    };
+    const session = { ...newSession(this.#serverId), upstreamSessionId: undefined };
     const state = { initializeParams: OWN, logLevel: null, subscriptions: [] };
     let greeting: Greeting = greetingIn('{}');
     const opened = await handshake(this.#upstream, session, headers, state, TIMEOUT_MS, (answer) => {

@@ -2,9 +2,12 @@ import { SESSIONLESS_REVISION, type Body, METHOD_NOT_FOUND, type Request } from 
 import type { ExchangePosition, ResponseSink, Upstream, UpstreamRequest } from '../exchange/upstream.ts';
 import { HandshakeFailed } from '../upstream/handshake.ts';
 import type { CallerSessions } from './caller-sessions.ts';
-import { knownCallSession, newSession, openCallSession } from './call-session.ts';
+import { newSession } from './bridged-session.ts';
+import { knownCallSession, openCallSession } from './call-session.ts';
 import { ClientSide } from './client-side.ts';
 import { Greetings, type Greeting } from './greetings.ts';
+import { objectOf } from './json-object.ts';
+import { serverCapabilities } from './same-capabilities.ts';
 import { NewerCall, type NewerCallDeps } from './newer-call.ts';
 import { NewerStream } from './newer-stream.ts';
 import { credentialHeaders, credentialKey, identityOf } from './newer-request.ts';
@@ -34,9 +37,6 @@ const OF_SESSIONS = new Set([
   'tasks/update',
   'tasks/cancel',
 ]);
-/** What means the same in both revisions. */
-const SAME = ['tools', 'prompts', 'resources', 'completions', 'logging', 'experimental'] as const;
-const TASKS = 'io.modelcontextprotocol/tasks';
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 
 /** Clients without sessions (MCP 2026-07-28) at a server that wants one: each of their requests gets one of its own. */
@@ -92,7 +92,7 @@ export class NewerClients {
     client: ClientSide,
     sink: ResponseSink,
   ): void {
-    const { serverId, upstream } = this.#deps;
+    const { upstream } = this.#deps;
     const { exchange, holder, resumed } = request;
     const identity = requestIdentity(message.params);
     const call = new NewerCall(
@@ -178,11 +178,7 @@ export class NewerClients {
 }
 
 function discoverResult({ capabilities, serverInfo, instructions }: Greeting, ttlMs: number): string {
-  const said = JSON.parse(capabilities ?? '{}') as Record<string, unknown>;
-  const shown: Record<string, unknown> = {};
-  for (const name of SAME) if (said[name] !== undefined) shown[name] = said[name];
-  const extensions = Object.entries((said['extensions'] ?? {}) as object).filter(([name]) => name !== TASKS);
-  if (extensions.length > 0) shown['extensions'] = Object.fromEntries(extensions);
+  const shown = serverCapabilities(objectOf(JSON.parse(capabilities ?? '{}')));
   return [
     `{"resultType":"complete","supportedVersions":["${SESSIONLESS_REVISION}"],"capabilities":${JSON.stringify(shown)}`,
     ...(instructions === undefined ? [] : [`"instructions":${instructions}`]),

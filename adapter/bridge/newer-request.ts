@@ -6,6 +6,8 @@ import { members, locate, splice } from '../exchange/scanning/json-scan.ts';
 import { NAME_PARAMETER, type ParameterHeader } from '../exchange/sessionless-headers.ts';
 import { encodeHeader, repeatedHeaders } from '../tools/parameter-headers.ts';
 import { sessionlessHeaders } from '../upstream/revision-probe.ts';
+import { isObject, objectOf } from './json-object.ts';
+import { clientCapabilities } from './same-capabilities.ts';
 
 const PREFIX = 'io.modelcontextprotocol/';
 /** What the protocol itself keeps in `_meta` (MCP 2026-07-28). Keys of extensions have the same prefix. */
@@ -19,8 +21,6 @@ export const isProtocolMeta = (key: string): boolean => OF_PROTOCOL.has(key);
 
 /** Parameters that mean something else, or something, in the newer revision only. */
 const NOT_OLDER = new Set(['_meta', 'inputResponses', 'requestState', 'task']);
-/** What clients of older revisions may be asked for (MCP 2025-11-25, lifecycle). */
-const RELAYED = ['elicitation', 'sampling', 'roots', 'experimental', 'extensions'] as const;
 
 /** What an older client said of itself in `initialize`, as the newer revision wants it with each request. */
 export interface ClientIdentity {
@@ -41,12 +41,9 @@ export interface Asks {
 /** @param initializeParams JSON text of the parameters of `initialize` */
 export function identityOf(initializeParams: string): ClientIdentity {
   const { clientInfo, capabilities } = JSON.parse(initializeParams) as { clientInfo?: unknown; capabilities?: unknown };
-  const said = objectOf(capabilities);
-  const relayed: Record<string, unknown> = {};
-  for (const name of RELAYED) if (isObject(said[name])) relayed[name] = said[name];
+  const relayed = clientCapabilities(objectOf(capabilities));
   // Its list cannot be told of as changed any more.
   if (relayed['roots'] !== undefined) relayed['roots'] = {};
-  if (relayed['extensions'] !== undefined) relayed['extensions'] = withoutTasks(objectOf(relayed['extensions']));
   const elicitation = objectOf(relayed['elicitation']);
   return {
     info: JSON.stringify(isObject(clientInfo) ? clientInfo : { name: 'unknown', version: '0' }),
@@ -59,11 +56,6 @@ export function identityOf(initializeParams: string): ClientIdentity {
       roots: relayed['roots'] !== undefined,
     },
   };
-}
-
-/** Calls that become tasks are answered by polling, which older clients know nothing of. */
-function withoutTasks(extensions: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(extensions).filter(([name]) => name !== `${PREFIX}tasks`));
 }
 
 /** What a request says beside what the client wrote. */
@@ -154,7 +146,3 @@ export const credentialKey = (headers: readonly string[]): string => {
 export function bodyOf(message: Request, text: string): Body {
   return { bytes: Buffer.from(text), text, messages: [message], batch: false };
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const objectOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});

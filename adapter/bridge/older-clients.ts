@@ -2,7 +2,7 @@ import type { Redact } from '../../lib/redaction/redact.ts';
 import type { Caches } from '../caches.ts';
 import { type Body, type Message, METHOD_NOT_FOUND, type Request } from '../exchange/message.ts';
 import { elements } from '../exchange/scanning/json-scan.ts';
-import { type ParameterHeader, parameterHeaders } from '../exchange/sessionless-headers.ts';
+import type { ParameterHeader } from '../exchange/sessionless-headers.ts';
 import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from '../exchange/upstream.ts';
 import type { BusKey, ControlMessage, MessageBus } from '../state/message-bus.ts';
 import { declaredParameters } from '../tools/tool-parameters.ts';

@@ -1,5 +1,7 @@
 import { locate, members, splice } from '../exchange/scanning/json-scan.ts';
+import { isObject, objectOf } from './json-object.ts';
 import { isProtocolMeta } from './newer-request.ts';
+import { clientCapabilities } from './same-capabilities.ts';
 
 /** What a request of a client without sessions says of who makes it (MCP 2026-07-28, per-request metadata). */
 export interface RequestIdentity {
@@ -12,19 +14,16 @@ export interface RequestIdentity {
 const PREFIX = 'io.modelcontextprotocol/';
 const LATEST = '2025-11-25';
 const RETRY_MEMBERS = new Set(['inputResponses', 'requestState']);
-/** Calls that become tasks are polled for in another way in each revision. */
-const TASKS = `${PREFIX}tasks`;
 
 export function requestIdentity(params: Readonly<Record<string, unknown>>): RequestIdentity {
   const meta = objectOf(params['_meta']);
   const info = meta[`${PREFIX}clientInfo`];
-  const { extensions, ...capabilities } = objectOf(meta[`${PREFIX}clientCapabilities`]);
-  const usable = Object.entries(objectOf(extensions)).filter(([name]) => name !== TASKS);
+  const capabilities = clientCapabilities(objectOf(meta[`${PREFIX}clientCapabilities`]));
   const level = meta[`${PREFIX}logLevel`];
   return {
     initializeParams: JSON.stringify({
       protocolVersion: LATEST,
-      capabilities: { ...capabilities, ...(usable.length > 0 && { extensions: Object.fromEntries(usable) }) },
+      capabilities,
       clientInfo: isObject(info) ? info : { name: 'unknown', version: '0' },
     }),
     logLevel: typeof level === 'string' ? JSON.stringify({ level }) : null,
@@ -70,7 +69,3 @@ function olderMeta(text: string, at: number, progressToken: string): string[] {
   }
   return own.length === 0 ? [] : [`"_meta":{${own.join(',')}}`];
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const objectOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});

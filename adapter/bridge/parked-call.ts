@@ -1,7 +1,7 @@
 import { AdapterError } from '../errors.ts';
 import type { Answer } from '../exchange/answers/answer.ts';
 import type { Request } from '../exchange/message.ts';
-import { elements, locate, splice } from '../exchange/scanning/json-scan.ts';
+import { elements, locate } from '../exchange/scanning/json-scan.ts';
 import type { ResponseHead } from '../exchange/upstream.ts';
 import { MAX_ANSWER_BYTES } from '../limits.ts';
 import { type Ending, failed } from '../path/ending.ts';
@@ -46,7 +46,7 @@ const RENEW_MS = 500;
 /** How long a question waits for its answer. */
 export const QUESTION_TTL_MS = 600_000;
 /** After so many rounds of questions a call is given up. */
-export const MAX_ROUNDS = 8;
+const MAX_ROUNDS = 8;
 const MAX_URLS = 16;
 
 /** A question of the upstream. */
@@ -424,11 +424,4 @@ async function wholeText(answer: Answer): Promise<string> {
     if (text.length > MAX_ANSWER_BYTES) throw new AdapterError('upstream_failed', 'The answer is too large.');
   }
   return text;
-}
-
-/** A response or notification (JSON text) as it is for another request of the same call. */
-export function forRetry(text: string, from: string, to: string, path: readonly string[]): string {
-  const span = locate(text, path);
-  if (span === undefined || text.slice(span.start, span.end) !== from) return text;
-  return splice(text, [{ ...span, with: to }]);
 }

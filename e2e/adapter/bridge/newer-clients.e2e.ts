@@ -73,9 +73,9 @@ describe('a client without sessions at a server that wants them, behind two repl
         arguments: {},
         _meta: { progressToken: 7, ...meta },
       });
-      return others.map(({ method, params }) => `${String(method)} ${String(asObject(params).progress ?? '')}`.trim());
+      return others.map(({ method, params }) => JSON.stringify([method, asObject(params).progress]));
     };
-    const progress = [1, 2, 3].map((step) => `notifications/progress ${step}`);
+    const progress = [1, 2, 3].map((step) => JSON.stringify(['notifications/progress', step]));
     expect(await hears({})).toEqual(progress);
   });
 

@@ -1,0 +1,7 @@
+export type JsonObject = Record<string, unknown>;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The value; nothing in place of what is no object. */
+export const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {});
