@@ -15,6 +15,7 @@ import { Discoveries, type Discovery } from './discoveries.ts';
 import { ListenStream } from './listen-stream.ts';
 import { credentialHeaders, credentialKey, identityOf } from './newer-request.ts';
 import { OlderCall } from './older-call.ts';
+import { LOG_LEVELS } from './log-levels.ts';
 import { olderGreeting, takesSubscriptions, toldOf } from './older-greeting.ts';
 
 export interface OlderClientsDeps {
@@ -29,7 +30,6 @@ export interface OlderClientsDeps {
   readonly onRounds: (rounds: number) => void;
 }
 
-const LEVELS = new Set(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']);
 const EMPTY = '{}';
 
 /** Clients with sessions at a server that knows none (MCP 2026-07-28): what they say is answered here, or said as that wants it. */
@@ -239,8 +239,8 @@ function ownAnswer({ method, idText, params }: Request): string | undefined {
   if (method === 'ping') return result;
   if (method !== 'logging/setLevel') return undefined;
   const { level } = params;
-  if (typeof level === 'string' && LEVELS.has(level)) return result;
-  return invalidParams(idText, `params.level must be one of ${[...LEVELS].join(', ')}.`);
+  if (typeof level === 'string' && LOG_LEVELS.has(level)) return result;
+  return invalidParams(idText, `params.level must be one of ${[...LOG_LEVELS].join(', ')}.`);
 }
 
 const invalidParams = (idText: string, message: string): string =>

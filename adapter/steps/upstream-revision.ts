@@ -1,6 +1,7 @@
 import { AdapterError } from '../errors.ts';
 import { type Message, modernRevision, SESSIONLESS_REVISION } from '../exchange/message.ts';
 import { headerMismatch } from '../exchange/sessionless-headers.ts';
+import { LOG_LEVELS } from '../bridge/log-levels.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
 import type { ToolParameters } from '../tools/tool-parameters.ts';
 import { noWorkspace } from '../sessions/workspace-record.ts';
@@ -76,6 +77,13 @@ function requireMetadata(message: Message): void {
     throw new AdapterError('unsupported_revision', undefined, { data });
   }
   const capabilities = meta?.['io.modelcontextprotocol/clientCapabilities'];
-  if (typeof capabilities === 'object' && capabilities !== null) return;
-  throw new AdapterError('invalid_metadata', 'params._meta names no clientCapabilities.');
+  if (typeof capabilities !== 'object' || capabilities === null) {
+    throw new AdapterError('invalid_metadata', 'params._meta names no clientCapabilities.');
+  }
+  const level = meta?.['io.modelcontextprotocol/logLevel'];
+  if (level === undefined || (typeof level === 'string' && LOG_LEVELS.has(level))) return;
+  throw new AdapterError(
+    'invalid_metadata',
+    `params._meta names a logLevel that is none of ${[...LOG_LEVELS].join(', ')}.`,
+  );
 }
