@@ -53,7 +53,7 @@ const CELLS: readonly Cell[] = [
   {
     servers: 'newer',
     clients: 'streamable-http-2025-11-25',
-    passes: 60,
+    passes: 55,
     without: [
       'elicitation',
       'sampling',
