@@ -17,8 +17,8 @@ const searched = ['e2e/support/secrets/setup.ts', ...profile];
 const cores = availableParallelism();
 /** These tests start programs of their own, which need the other half of the cores. */
 const startingPrograms = { maxWorkers: Math.max(2, Math.floor(cores / 2)) };
-/** More than half of their time they wait for something. */
-const waiting = { maxWorkers: Math.max(3, Math.floor(cores / 2)) };
+/** Half of their time and more they wait for something. */
+const waiting = { maxWorkers: Math.max(4, Math.floor(cores / 2)) };
 
 /**
  * The last word of a file's name says which suite it is of, and so who runs it:
@@ -47,7 +47,8 @@ export default defineConfig({
           testTimeout: 30_000,
           hookTimeout: 30_000,
           sequence: { groupOrder: 1 },
-          maxWorkers: Math.max(2, cores - 1),
+          // A third of their time they wait.
+          maxWorkers: Math.max(3, cores - 1),
         },
       },
       {
@@ -59,7 +60,7 @@ export default defineConfig({
           testTimeout: 30_000,
           hookTimeout: 30_000,
           sequence: { groupOrder: 2 },
-          ...startingPrograms,
+          ...waiting,
         },
       },
       {
