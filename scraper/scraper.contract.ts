@@ -8,7 +8,8 @@ const NAMES = Array.from({ length: 12 }, (_, index) => `source-${index}`);
 
 const owned = (scraper: Scraper): string[] => scraper.sources().flatMap(({ name, owner }) => (owner ? [name] : []));
 
-describe('pods that share a Redis', () => {
+// They wait for leases and outages, each with pods of its own.
+describe('pods that share a Redis', { concurrent: true }, () => {
   let redis: TestRedis;
   let tests = 0;
   beforeAll(async () => {

@@ -9,10 +9,12 @@ import { Refused } from './status.ts';
 import { loaded, range, ScraperKit } from './testing/scraper-kit.ts';
 
 const SOON = { timeout: 5_000, interval: 10 };
+/** Each has a scraper, an API and a collector of its own, and waits for them most of its time. */
+const SIDE_BY_SIDE = { concurrent: true };
 const statusOf = (scraper: { sources(): readonly { name: string }[] }, name: string) =>
   scraper.sources().find((status) => status.name === name);
 
-describe('sources of a configuration', () => {
+describe('sources of a configuration', SIDE_BY_SIDE, () => {
   test('run at once and at their times, each by itself', async () => {
     await using kit = await ScraperKit.start();
     kit.api.answer = (request, response) => json([{ id: 1 }], request.target === '/bad' ? 500 : 200)(request, response);
@@ -122,7 +124,7 @@ describe('sources of a configuration', () => {
   });
 });
 
-describe('what people ask for', () => {
+describe('what people ask for', SIDE_BY_SIDE, () => {
   const HOURS = [{ name: 'a', frequency: '1h', scrape: range({ parallelWindow: { unit: 'minutes', value: 10 } }) }];
   const past = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
 
@@ -247,7 +249,7 @@ describe('the state', () => {
   });
 });
 
-describe('a dry run', () => {
+describe('a dry run', SIDE_BY_SIDE, () => {
   test('shows the values, sends nothing and writes nothing', async () => {
     await using kit = await ScraperKit.start();
     const ledger = new SqliteLedger({ path: kit.statePath, lockRetries: 0, lockBackoffMs: 0 });
@@ -290,7 +292,7 @@ describe('a dry run', () => {
   });
 });
 
-describe('the end', () => {
+describe('the end', SIDE_BY_SIDE, () => {
   test('waits for what runs, sends own metrics and leaves nothing behind', async () => {
     await using kit = await ScraperKit.start();
     const { promise, resolve } = Promise.withResolvers<void>();

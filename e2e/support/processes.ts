@@ -39,12 +39,13 @@ process.once('exit', () => {
 
 /**
  * Starts a program. It does not outlive this process, and it sees only PATH, HOME and TMPDIR of the environment,
- * plus `env`, so that the settings of a developer's shell or of the test runner do not change what is tested.
+ * plus `env`, so that the settings of a developer's shell or of the test runner do not change what is tested. It shares
+ * what Node has compiled with the others (vitest.config.ts).
  */
 export function startProcess(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProcess {
-  const { PATH, HOME, TMPDIR } = process.env;
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(command, args, {
-    env: { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
+    env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';

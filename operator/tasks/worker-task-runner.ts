@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Problem } from '../../crds/config/load/problem.ts';
+import { workerEnvironment } from '../../lib/worker-environment.ts';
 import { BudgetError } from './budget.ts';
 import { RefusedError, problemOf } from './refused-error.ts';
 import type { TaskRunner, Subject, Task } from './task.ts';
@@ -138,7 +139,7 @@ export class WorkerTaskRunner implements TaskRunner, AsyncDisposable {
     this.#worker ??= new Promise((resolve, reject) => {
       const worker = new Worker(PROGRAM, {
         name: 'taskRunner',
-        env: {},
+        env: workerEnvironment(),
         argv: [],
         resourceLimits: { maxOldGenerationSizeMb: this.#limits.heapMb },
       });

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 
 import { CallFailure } from './call-failure.ts';
 import { SANDBOX_LIMITS } from './sandbox-limits.ts';
-import { failureOf, SHORT, valueOf } from '../testing/sandbox-kit.ts';
+import { valueOf } from '../testing/sandbox-kit.ts';
+import { vmFailureOf } from '../testing/vm-kit.ts';
 
 describe('code with a mistake', () => {
   test.each([
@@ -20,7 +21,7 @@ describe('code with a mistake', () => {
     ['return super.x', 1],
     ['\u0000', 1],
   ])('is told what and in which line: %j', async (code, line) => {
-    expect(await failureOf(code)).toMatch(new RegExp(`^syntax: SyntaxError: .+ \\(line ${line}(, column \\d+)?\\)$`));
+    expect(await vmFailureOf(code)).toMatch(new RegExp(`^syntax: SyntaxError: .+ \\(line ${line}(, column \\d+)?\\)$`));
   });
 
   test.each([
@@ -40,7 +41,7 @@ describe('code with a mistake', () => {
     '}, get code() { return 1',
     '}; async function code() {',
   ])('that ends its function early is no code: %j', async (code) => {
-    expect(await failureOf(code)).toMatch(/^syntax: SyntaxError: .+ \(line \d/);
+    expect(await vmFailureOf(code)).toMatch(/^syntax: SyntaxError: .+ \(line \d/);
   });
 
   test.each([
@@ -65,7 +66,7 @@ describe('code with a mistake', () => {
     ['return {\n  get a() { return undefined.x; },\n};', 2, /the returned value is not JSON: TypeError/],
     ['eval("\\n\\n\\nnothing.here")', 1, /ReferenceError/],
   ])('that fails is told what and in which line: %j', async (code, line, message) => {
-    const failure = await failureOf(code);
+    const failure = await vmFailureOf(code);
     expect(failure).toMatch(message);
     expect(failure).toMatch(new RegExp(`^error: .+ \\(line ${line}(, column \\d+)?(; called from line [\\d, ]+)?\\)$`));
   });
@@ -83,7 +84,7 @@ describe('code with a mistake', () => {
     ['throw ""', ''],
     ['await Promise.reject()', 'undefined'],
   ])('may throw anything: %s', async (code, message) => {
-    expect(await failureOf(code)).toBe(`error: ${message}`);
+    expect(await vmFailureOf(code)).toBe(`error: ${message}`);
   });
 
   test.each([
@@ -107,12 +108,12 @@ describe('code with a mistake', () => {
     [`throw { toString() { throw 1 }, toJSON() { throw 2 } }`, /^error: \[a value that cannot be shown\]$/],
     [`Error.prepareStackTrace = () => { throw 1 }; throw new Error('x')`, /^error: Error: x/],
   ])('may throw errors that fight back: %s', async (code, failure) => {
-    expect(await failureOf(code, { limits: SHORT })).toMatch(failure);
+    expect(await vmFailureOf(code, { computeMs: 50 })).toMatch(failure);
   });
 
   test('cannot give its value as JSON, and hears why', async () => {
-    expect(await failureOf('return 1n')).toMatch(/^error: the returned value is not JSON: TypeError: .*bigint/i);
-    expect(await failureOf('const a = {}; a.a = a; return a')).toMatch(
+    expect(await vmFailureOf('return 1n')).toMatch(/^error: the returned value is not JSON: TypeError: .*bigint/i);
+    expect(await vmFailureOf('const a = {}; a.a = a; return a')).toMatch(
       /^error: the returned value is not JSON: .*circular/,
     );
   });

@@ -1,18 +1,16 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
+import { workerEnvironment } from '../../../lib/worker-environment.ts';
+import { compileEngine } from './compile-engine.ts';
 import { Semaphore } from './semaphore.ts';
 import type { SandboxLimits } from './sandbox-limits.ts';
 import type { SandboxFailure, WorkerStart } from './sandbox-messages.ts';
 import { type RunOptions, type SandboxOutcome, SandboxRun } from './sandbox-run.ts';
 import { SpareWorker } from './spare-worker.ts';
-import { webAssembly } from './web-assembly.ts';
 
 /** `.ts` among the sources, `.js` in a build. */
 const WORKER = new URL(`sandbox-worker${extname(import.meta.url)}`, import.meta.url);
-const ENGINE = '@jitl/quickjs-wasmfile-release-sync/wasm';
 
 export type { CallTool, SandboxOutcome } from './sandbox-run.ts';
 
@@ -103,11 +101,6 @@ export class Sandbox {
   }
 }
 
-/** Compiled once; every worker makes an instance of it. */
-async function compileEngine(): Promise<object> {
-  return await webAssembly.compile(await readFile(createRequire(import.meta.url).resolve(ENGINE)));
-}
-
 function startWorker(engine: object, limits: SandboxLimits): Worker {
   const start: WorkerStart = { engine, limits };
   // Texts on their way through the worker's own heap, at two bytes a character; as many again are garbage already.
@@ -116,7 +109,7 @@ function startWorker(engine: object, limits: SandboxLimits): Worker {
     name: 'code-mode',
     workerData: start,
     // Neither secrets nor options of this process.
-    env: {},
+    env: workerEnvironment(),
     argv: [],
     execArgv: [],
     stdin: false,

@@ -8,9 +8,17 @@ import { ToolIndex } from './tool-index.ts';
 
 let seed = 1;
 const random = (): number => (seed = (seed * 48_271) % 2_147_483_647);
-const word = (start: string): string =>
-  start + Array.from({ length: 8 }, () => String.fromCharCode(97 + (random() % 26))).join('');
-const words = (count: number, start: string): string => Array.from({ length: count }, () => word(start)).join(' ');
+/** All texts of three letters: the index of a test has half a million words. */
+const TRIPLES = Array.from({ length: 26 ** 3 }, (_, i) =>
+  String.fromCharCode(...[i, i / 26, i / 26 ** 2].map((part) => 97 + (Math.trunc(part) % 26))),
+);
+const triple = (): string => TRIPLES[random() % TRIPLES.length] ?? expect.fail();
+const word = (start: string): string => start + triple() + triple() + triple();
+function words(count: number, start: string): string {
+  let text = word(start);
+  for (let i = 1; i < count; i++) text += ` ${word(start)}`;
+  return text;
+}
 
 /** The processor's time of the longest part that nobody else gets a turn in, and of all, in milliseconds; and the answer. */
 function run(steps: ReturnType<typeof answerDiscovery>): { longest: number; all: number; turns: number; text: string } {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmod,
@@ -214,7 +214,7 @@ describe.each(ways)('files of a disk $disk, reached through descriptors: $anchor
 
   test('who gives up writing a file does not take the folder away from who goes on', async () => {
     const stage = await stageOf();
-    for (let i = 0; i < 100; i++) {
+    for (let i = 0; i < 40; i++) {
       const at = place();
       const first = await stage.create(at);
       await Promise.all([first.abort(), stored(stage, at)]);
@@ -595,7 +595,7 @@ describe.each(ways)('files of a disk $disk, reached through descriptors: $anchor
         // Two renames make each of them "a" in turn.
         const swapping = run(
           `import { renameSync } from 'node:fs'; process.chdir(process.argv[1]);
-         console.log('ready'); const until = Date.now() + 1500;
+         console.log('ready'); const until = Date.now() + 500;
          while (Date.now() < until) { renameSync('a', 'b'); renameSync('link', 'a'); renameSync('a', 'link'); renameSync('b', 'a'); }`,
           own(sessionId),
         );
@@ -663,12 +663,12 @@ describe.each(ways)('files of a disk $disk, reached through descriptors: $anchor
       const stage = await stageOf();
       const at = place({ kind: 'artifact' });
       const item = join(await stage.prepare(at), '..');
-      // Deeper than any path may be long, which only whoever changes into the folders can do.
+      // Deeper than any path may be long (4,096 bytes), which only whoever changes into the folders can do.
       await exited(
         run(
           `import { mkdirSync, writeFileSync } from 'node:fs'; process.chdir(process.argv[1]);
            writeFileSync(Buffer.from([0x66, 0xff, 0xfe]), 'x'); mkdirSync(Buffer.from([0xff]));
-           for (let i = 0; i < 300; i++) { const name = 'd'.repeat(40); mkdirSync(name); process.chdir(name); writeFileSync('f', 'x'); }`,
+           for (let i = 0; i < 120; i++) { const name = 'd'.repeat(40); mkdirSync(name); process.chdir(name); writeFileSync('f', 'x'); }`,
           item,
         ),
       );
@@ -903,14 +903,14 @@ test('a large file is read and written with little memory', async () => {
   let most = 0;
   await using file = await stage.open(from);
   const copy = await stage.create(to);
-  const hash = createHash('sha256');
+  let bytes = 0;
   for await (const part of file.read()) {
-    hash.update(part);
+    bytes += part.length;
     await copy.write(part);
     most = Math.max(most, process.memoryUsage().rss);
   }
   await copy.finish();
-  expect(hash.digest('hex')).toHaveLength(64);
+  expect(bytes).toBe(128 * chunk.length);
   // Garbage included, which Node lets grow to about half of that.
   expect(most - before).toBeLessThan(96 * 1024 * 1024);
 });

@@ -25,7 +25,9 @@ describe('node crds/generate/main.ts', { timeout: 60_000 }, () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   const generate = async (...args: string[]): Promise<{ code: number; stderr: string }> => {
-    const options = { cwd: folder, timeout: 30_000 };
+    // What is compiled of the copy goes with it.
+    const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, '.compiled') };
+    const options = { cwd: folder, timeout: 30_000, env };
     try {
       const { stderr } = await run(process.execPath, ['crds/generate/main.ts', ...args], options);
       return { code: 0, stderr };
