@@ -8,7 +8,7 @@ import { StoreUnavailable } from './state/state-store.ts';
 const CODES = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS);
 /** What the protocol itself and JSON-RPC define; what SDKs made a custom of for sessions. */
 const OF_THE_PROTOCOL = new Set([
-  -32_700, -32_600, -32_601, -32_602, -32_603, -32_020, -32_000, -32_001, -32_002, -32_042, -32_800,
+  -32_700, -32_600, -32_601, -32_602, -32_603, -32_020, -32_022, -32_000, -32_001, -32_002, -32_042, -32_800,
 ]);
 
 describe('the table of errors', () => {

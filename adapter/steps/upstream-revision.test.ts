@@ -10,10 +10,13 @@ import { pass, refusal, sampleClient, sampleOperation, through } from './testing
 import { UpstreamRevision } from './upstream-revision.ts';
 
 const headers = { 'mcp-protocol-version': SESSIONLESS_REVISION, 'mcp-method': 'ping' };
-const META = { 'io.modelcontextprotocol/protocolVersion': SESSIONLESS_REVISION };
-const ping = (own: Record<string, string> = headers) =>
+const META = {
+  'io.modelcontextprotocol/protocolVersion': SESSIONLESS_REVISION,
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+const ping = (own: Record<string, string> = headers, meta: object = {}) =>
   sampleOperation(
-    { id: 1, method: 'ping', params: { _meta: META } },
+    { id: 1, method: 'ping', params: { _meta: { ...META, ...meta } } },
     { isSessionless: true, caller: { headers: own, principal: 'me' } },
   );
 
@@ -60,6 +63,22 @@ describe('a message without a session', () => {
     const { operation } = await through(scene(async () => family, true).step, ping());
     expect(operation.isBridged).toBe(true);
     expect((await through(scene(async () => 'modern', true).step, ping())).operation.isBridged).toBe(false);
+  });
+
+  test.each([
+    ['its revision', { 'io.modelcontextprotocol/protocolVersion': undefined }, 'invalid_metadata'],
+    ['what the client offers', { 'io.modelcontextprotocol/clientCapabilities': undefined }, 'invalid_metadata'],
+    ['a level that there is', { 'io.modelcontextprotocol/logLevel': 'loud' }, 'invalid_metadata'],
+  ] as const)('has to name %s, where nobody behind the bridge would say so', async (_what, meta, code) => {
+    const { step } = scene(async () => 'legacy', true);
+    expect(await refusal(step, ping(headers, meta))).toMatchObject({ code });
+  });
+
+  test('of a later revision is told which there is', async () => {
+    const later = { ...headers, 'mcp-protocol-version': '2099-01-01' };
+    const meta = { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' };
+    const error = await refusal(scene(async () => 'legacy', true).step, ping(later, meta));
+    expect(error).toMatchObject({ code: 'unsupported_revision', data: { supported: [SESSIONLESS_REVISION] } });
   });
 
   test('is refused where its headers say something else', async () => {
