@@ -1,17 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
-import { parseJson, REQUEST_LIMITS } from '../../lib/json/json-limits.ts';
 import { locate } from '../exchange/scanning/json-scan.ts';
 import type { BusKey, MessageBus } from '../state/message-bus.ts';
-import type { Asks } from './newer-request.ts';
-
-/** A question that stands in an `input_required` result (MCP 2026-07-28, multi round-trip requests). */
-export interface Question {
-  readonly key: string;
-  readonly method: string;
-  /** JSON text. */
-  readonly params: string;
-}
+import { isUrlMode, type Question } from './questions.ts';
 
 /** What came of the questions: results (JSON texts) by the server's keys, or the error (JSON text) that one was answered with. */
 export type Answers =
@@ -21,16 +12,6 @@ export type Answers =
 const ID_PREFIX = 'mcpa-ask-';
 const ELICITATION_ID = 'elicitationId';
 
-/** What the client would have to offer to be asked this; undefined: it does. */
-export function lacking({ method, params }: Question, asks: Asks): string | undefined {
-  if (method === 'sampling/createMessage') return asks.sampling ? undefined : 'sampling';
-  if (method === 'roots/list') return asks.roots ? undefined : 'roots';
-  if (method !== 'elicitation/create') return method;
-  const isUrl = isMode(params, 'url');
-  if (isUrl ? asks.elicitationUrl : asks.elicitation) return undefined;
-  return isUrl ? 'elicitation.url' : 'elicitation';
-}
-
 /** Under what the bus carries the answer to a question of the adapter's own. */
 export const answerCarrier = (idText: string): string => `q:${idText}`;
 
@@ -39,7 +20,8 @@ export const isAskedId = (idText: string): boolean => idText.startsWith(`"${ID_P
 
 /**
  * Asks a client as older servers do, by requests on the stream of its call (MCP 2025-11-25, elicitation, sampling, roots). Its
- * answers may be posted at any replica. Rejects with the signal's reason.
+ * answers may be posted at any replica. Questions that nobody waits for any more are cancelled. Rejects with the signal's
+ * reason, and when the bus is down.
  * @param say takes the requests (JSON texts)
  */
 export async function askClient(
@@ -49,35 +31,34 @@ export async function askClient(
 ): Promise<Answers> {
   const results = new Map<string, string>();
   const stops: (() => Promise<void>)[] = [];
-  const failed = Promise.withResolvers<string>();
+  const open = new Set<string>();
+  const done = Promise.withResolvers<Answers>();
+  const onAbort = (): void => done.reject(signal.reason as Error);
+  // It may be rejected while a question is still being followed.
+  done.promise.catch(() => undefined);
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
-    const waits: Promise<void>[] = [];
-    for (const question of questions) {
-      const idText = JSON.stringify(ID_PREFIX + randomUUID());
-      const answered = Promise.withResolvers<void>();
-      // oxlint-disable-next-line no-await-in-loop -- A server asks few questions, and each is followed before it is asked.
-      const stop = await bus.follow(key, answerCarrier(idText), null, ({ message }) => {
+    signal.throwIfAborted();
+    const ids = questions.map(() => JSON.stringify(ID_PREFIX + randomUUID()));
+    for (const [index, question] of questions.entries()) {
+      const idText = ids[index] ?? '';
+      const onAnswer = ({ message }: { readonly message: string }): void => {
+        open.delete(idText);
         const result = locate(message, ['result']);
-        if (result === undefined) return failed.resolve(errorIn(message));
+        if (result === undefined) return done.resolve({ error: errorIn(message) });
         results.set(question.key, message.slice(result.start, result.end));
-        answered.resolve();
-      });
-      stops.push(stop);
-      waits.push(answered.promise);
+        if (results.size === questions.length) done.resolve({ results });
+      };
+      // oxlint-disable-next-line no-await-in-loop -- A server asks few questions, and each is followed before it is asked.
+      stops.push(await bus.follow(key, answerCarrier(idText), null, onAnswer));
       signal.throwIfAborted();
+      open.add(idText);
       say(requestText(question, idText));
     }
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = (): void => aborted.reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      const all = Promise.all(waits).then(() => undefined);
-      const error = await Promise.race([all, failed.promise, aborted.promise]);
-      return error === undefined ? { results } : { error };
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-    }
+    return await done.promise;
   } finally {
+    signal.removeEventListener('abort', onAbort);
+    for (const idText of open) say(cancelledText(idText));
     await Promise.allSettled(stops.map((stop) => stop()));
   }
 }
@@ -93,29 +74,12 @@ function requestText({ method, params }: Question, idText: string): string {
   return `{"jsonrpc":"2.0","id":${idText},"method":${JSON.stringify(method)},"params":${olderParams(method, params)}}`;
 }
 
+const cancelledText = (idText: string): string =>
+  `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${idText}}}`;
+
 /** A URL had an id of its own, by which a server could say that it was done with (MCP 2025-11-25, elicitation). */
 function olderParams(method: string, params: string): string {
-  if (method !== 'elicitation/create' || !isMode(params, 'url')) return params;
+  if (method !== 'elicitation/create' || !isUrlMode(params)) return params;
   if (locate(params, [ELICITATION_ID]) !== undefined) return params;
-  return `{"${ELICITATION_ID}":"${randomUUID()}",${params.trimStart().slice(1)}`;
-}
-
-function isMode(params: string, mode: string): boolean {
-  const span = locate(params, ['mode']);
-  return span !== undefined && params.slice(span.start, span.end) === JSON.stringify(mode);
-}
-
-/** What an `input_required` result (JSON text of its message) asks. @throws JsonLimitError for one that is too large to be read */
-export function questionsIn(message: string): { questions: Question[]; requestState: string | undefined } {
-  const requests = locate(message, ['result', 'inputRequests']);
-  const state = locate(message, ['result', 'requestState']);
-  const questions: Question[] = [];
-  if (requests !== undefined) {
-    const asked = parseJson(message.slice(requests.start, requests.end), REQUEST_LIMITS) as Record<string, unknown>;
-    for (const [key, question] of Object.entries(asked ?? {})) {
-      const { method, params } = (question ?? {}) as { method?: unknown; params?: unknown };
-      questions.push({ key, method: String(method), params: JSON.stringify(params ?? {}) });
-    }
-  }
-  return { questions, requestState: state && message.slice(state.start, state.end) };
+  return `{"${ELICITATION_ID}":"${randomUUID()}",${params.slice(1)}`;
 }

@@ -11,6 +11,8 @@ const STREAM_HEAD: ResponseHead = {
   headers: { 'content-type': 'text/event-stream' },
   upstreamSessionId: null,
 };
+/** How an answer looks from which a session is known to be lost. */
+const LOST: ResponseHead = { status: 404, headers: {}, upstreamSessionId: null };
 const ACCEPTED: ResponseHead = { status: 202, headers: {}, upstreamSessionId: null };
 
 /**
@@ -19,6 +21,7 @@ const ACCEPTED: ResponseHead = { status: 202, headers: {}, upstreamSessionId: nu
  */
 export class ClientSide {
   readonly #sink: ResponseSink;
+  readonly #responses: number;
   /** Responses to come. */
   #left: number;
   #isStream = false;
@@ -26,6 +29,7 @@ export class ClientSide {
 
   constructor(sink: ResponseSink, responses: number) {
     this.#sink = sink;
+    this.#responses = responses;
     this.#left = responses;
   }
 
@@ -57,11 +61,40 @@ export class ClientSide {
     this.#sink.onEnd();
   }
 
+  /** One of the responses does not come, as nobody waits for it any more. */
+  unanswered(): void {
+    if (this.#isOver) return;
+    this.#left -= 1;
+    if (this.#left === 0) this.end();
+  }
+
+  /** Ends the stream, which may have nothing in it. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#begin();
+    this.#isOver = true;
+    this.#sink.onEnd();
+  }
+
+  /** Whether an answer that is no message can still be all that the client hears. */
+  get isUnsaid(): boolean {
+    return !this.#isStream && this.#responses === 1;
+  }
+
+  /** Whether it waits for several responses. */
+  get isBatch(): boolean {
+    return this.#responses > 1;
+  }
+
   /** What the server has answered instead of messages; where a stream has begun, it breaks off. */
   refused(head: ResponseHead, body: Buffer): void {
-    if (this.#isStream || this.#left > 1)
-      this.failed(new Error(`the upstream server answered with HTTP ${head.status}`), true);
-    else this.#whole({ ...head, upstreamSessionId: null }, body);
+    if (this.isUnsaid) this.#whole({ ...head, upstreamSessionId: null }, body);
+    else this.failed(new Error(`the upstream server answered with HTTP ${head.status}`), true);
+  }
+
+  /** The server has no session of the newer revision any more: what looks for lost ones opens another. */
+  lost(): void {
+    this.refused(LOST, Buffer.alloc(0));
   }
 
   failed(error: Error, sent: boolean): void {

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
-
+import type { Cache, Caches } from '../caches.ts';
 import { SESSIONLESS_REVISION } from '../exchange/message.ts';
 import type { Upstream } from '../exchange/upstream.ts';
+import { MAX_DISCOVERY_CHARS } from '../limits.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import { objectOf } from './json-object.ts';
 import { SESSIONLESS_META, sessionlessHeaders } from '../upstream/revision-probe.ts';
@@ -13,7 +13,13 @@ export interface Discovery {
   readonly instructions: unknown;
 }
 
-const MAX_KEPT = 1_000;
+/** What is kept of it, until then in milliseconds since 1970. */
+interface Kept {
+  readonly discovery: Discovery;
+  readonly until: number;
+  readonly chars: number;
+}
+
 const TIMEOUT_MS = 20_000;
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 
@@ -21,52 +27,68 @@ const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 export class Discoveries {
   readonly #upstream: Upstream;
   readonly #ttlMs: number;
-  readonly #kept = new LRUCache<string, Promise<Discovery | undefined>>({ max: MAX_KEPT, perf: Date });
+  readonly #kept: Cache<Kept>;
+  readonly #asking = new Map<string, Promise<Discovery | undefined>>();
 
-  constructor(upstream: Upstream, ttlMs: number) {
+  constructor(upstream: Upstream, ttlMs: number, caches: Pick<Caches, 'region'>) {
     this.#upstream = upstream;
     this.#ttlMs = ttlMs;
+    this.#kept = caches.region(({ chars }) => chars);
   }
 
   /**
-   * Undefined where the server does not speak the revision without sessions. Rejects when it cannot be reached.
+   * Undefined where the server does not speak the revision without sessions. Rejects when it cannot be reached, or does not
+   * say now.
    * @param key stands for what the headers authenticate with
    * @param headers of a request of the adapter's own, names and values in turn
    */
   of(key: string, headers: readonly string[]): Promise<Discovery | undefined> {
     const kept = this.#kept.get(key);
-    if (kept !== undefined) return kept;
-    const asked = this.#ask(key, headers);
-    this.#kept.set(key, asked, { ttl: this.#ttlMs });
-    asked.catch(() => this.forget(key));
-    return asked;
+    if (kept !== undefined && Date.now() < kept.until) return Promise.resolve(kept.discovery);
+    let asking = this.#asking.get(key);
+    if (asking === undefined) {
+      const asked = this.#ask(key, headers).finally(() => {
+        if (this.#asking.get(key) === asked) this.#asking.delete(key);
+      });
+      this.#asking.set(key, asked);
+      asking = asked;
+    }
+    return asking;
   }
 
   /** It has shown that it is another one by now. */
   forget(key: string): void {
     this.#kept.delete(key);
+    this.#asking.delete(key);
   }
 
   async #ask(key: string, headers: readonly string[]): Promise<Discovery | undefined> {
-    const { message } = await ownRequest(this.#upstream, {
+    const { status, body, message } = await ownRequest(this.#upstream, {
       session: undefined,
       headers: [...headers, ...sessionlessHeaders('server/discover')],
       message: { method: 'server/discover', params: JSON.stringify({ _meta: SESSIONLESS_META }) },
       timeoutMs: TIMEOUT_MS,
     });
     const { supportedVersions, capabilities, instructions, ttlMs, _meta } = message?.result ?? {};
-    if (!Array.isArray(supportedVersions) || !supportedVersions.includes(SESSIONLESS_REVISION)) {
-      this.forget(key);
+    if (!Array.isArray(supportedVersions)) {
+      if (saysNothing(status)) throw new Error(`the upstream server answered with HTTP ${status}`);
       return undefined;
     }
+    if (!supportedVersions.includes(SESSIONLESS_REVISION)) return undefined;
+    if (body.length > MAX_DISCOVERY_CHARS) throw new Error('the upstream server says too much of itself');
     const discovery: Discovery = {
       capabilities: objectOf(capabilities),
       serverInfo: objectOf(_meta)[SERVER_INFO],
       instructions,
     };
     const ttl = Math.min(this.#ttlMs, typeof ttlMs === 'number' && ttlMs >= 0 ? ttlMs : Infinity);
-    if (ttl > 0) this.#kept.set(key, Promise.resolve(discovery), { ttl });
-    else this.forget(key);
+    if (ttl > 0) this.#kept.set(key, { discovery, until: Date.now() + ttl, chars: body.length });
     return discovery;
   }
 }
+
+/** Refusals of a client, or of this moment. */
+const OF_THE_MOMENT = new Set([401, 403, 408, 425, 429]);
+
+/** Whether a status says nothing of revisions. */
+export const saysNothing = (status: number): boolean => OF_THE_MOMENT.has(status) || status >= 500;

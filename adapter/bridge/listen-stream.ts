@@ -1,18 +1,23 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { Request } from '../exchange/message.ts';
+import { METHOD_NOT_FOUND, type Request } from '../exchange/message.ts';
 import { locate, members, splice } from '../exchange/scanning/json-scan.ts';
 import type { ResponseControl, Upstream } from '../exchange/upstream.ts';
 import type { ClientSide } from './client-side.ts';
 import { bodyOf, type ClientIdentity, newerHeaders, newerRequest } from './newer-request.ts';
 import type { Told } from './older-greeting.ts';
-import { Round } from './round.ts';
+import { errorCode, isSuspect } from './refusals.ts';
+import { Round, type RoundAnswer } from './round.ts';
 
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
+/** A server acknowledges the filter at once. */
+const BEGIN_MS = 20_000;
+const GIVEN_UP = new Error('the stream was given up');
 /** What a client may have missed while nothing was listened to. */
 const CHANGES: readonly (readonly [keyof Told, string])[] = [
   ['toolsListChanged', 'notifications/tools/list_changed'],
@@ -27,21 +32,26 @@ export interface ListenDeps {
   readonly told: Told;
   /** URIs that the client has subscribed to, which change while it listens. */
   readonly subscriptions: ReadonlySet<string>;
+  /** Whether the server still speaks the newer revision; rejects when it does not say. */
+  readonly isStillNewer: () => Promise<boolean>;
 }
 
 /**
  * The event stream of an older client at a newer server, which has one for each filter (MCP 2026-07-28, subscriptions). Another
  * filter is listened to before the one before ends; a stream that breaks off is opened again, and the client told that
  * everything may have changed.
+ *
+ *     opening ──begun──▶ listening ──another filter──▶ opening, while the one before is heard
+ *        ▲ └─failed─▶ pause ─┐  └──over──▶ pause ─┐
+ *        └───────────────────┴────────────────────┘
  */
 export class ListenStream implements ResponseControl {
   readonly #deps: ListenDeps;
   readonly #client: ClientSide;
   readonly #aborter = new AbortController();
   /** Those that are open: two while one takes over from the other. */
-  readonly #rounds = new Set<Round>();
-  /** The end of the one that was opened last. */
-  #last: Promise<boolean> | undefined;
+  readonly #listenings = new Set<Listening>();
+  #wake = Promise.withResolvers<void>();
   #isPaused = false;
 
   constructor(deps: ListenDeps, client: ClientSide) {
@@ -51,46 +61,59 @@ export class ListenStream implements ResponseControl {
 
   pause(): void {
     this.#isPaused = true;
-    for (const round of this.#rounds) round.pause();
+    for (const { round } of this.#listenings) round.pause();
   }
 
   resume(): void {
     this.#isPaused = false;
-    for (const round of this.#rounds) round.resume();
+    for (const { round } of this.#listenings) round.resume();
   }
 
   abort(): void {
     this.#aborter.abort();
-    for (const round of this.#rounds) round.abort(new Error('the stream was given up'));
+    for (const { round } of this.#listenings) round.abort(GIVEN_UP);
   }
 
-  /** Follows the subscriptions as they are now; between two streams the next one does. */
+  /** Follows the subscriptions as they are now, once what is being opened is open. */
   refresh(): void {
-    const before = [...this.#rounds];
-    if (before.length === 0) return;
-    this.#last = this.#listen(() => {
-      for (const round of before) round.abort(new Error('another filter is listened to'));
-    });
+    this.#wake.resolve();
   }
 
-  /** Runs until the client leaves. Never rejects. */
+  /** Runs until the client leaves, or the server speaks another revision. Never rejects. */
   async run(): Promise<void> {
     const { signal } = this.#aborter;
+    const aborted = once(signal, 'abort').then(() => undefined);
     this.#client.open();
+    let before: Listening | undefined;
     let pauseMs = FIRST_PAUSE_MS;
-    let current = (this.#last = this.#listen(() => undefined));
+    let hasListened = false;
+    /* oxlint-disable no-await-in-loop -- One stream comes after the other. */
     while (!signal.aborted) {
-      // oxlint-disable-next-line no-await-in-loop -- One stream comes after the other.
-      const hadBegun = await current;
-      if (this.#last !== current) {
-        current = this.#last;
-        continue;
+      this.#wake = Promise.withResolvers();
+      const next = this.#listen();
+      if (await next.begun) {
+        const isGap = before === undefined || before.isOver;
+        before?.round.abort(GIVEN_UP);
+        if (hasListened && isGap) this.#tellChanges();
+        hasListened = true;
+        before = next;
+        const since = performance.now();
+        await Promise.race([next.over, this.#wake.promise, aborted]);
+        if (!next.isOver) continue;
+        if (performance.now() - since > LONGEST_PAUSE_MS) pauseMs = FIRST_PAUSE_MS;
       }
-      pauseMs = hadBegun ? FIRST_PAUSE_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
-      // oxlint-disable-next-line no-await-in-loop -- See above.
-      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
-      current = this.#last = this.#listen(() => this.#tellChanges());
+      const refusal = await next.over;
+      if (signal.aborted) break;
+      if (refusal === 'nothing to hear') await aborted;
+      else if (refusal === 'suspect' && !(await this.#deps.isStillNewer().catch(() => true))) {
+        // Who opens the next one finds out what the server speaks now.
+        this.#client.end();
+        return this.abort();
+      }
+      await Promise.race([delay(pauseMs, undefined, { ref: false, signal }).catch(() => undefined), aborted]);
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
+    /* oxlint-enable no-await-in-loop */
   }
 
   #tellChanges(): void {
@@ -99,38 +122,62 @@ export class ListenStream implements ResponseControl {
     }
   }
 
-  /** Resolves at the end of the server's stream, to whether it had begun. Never rejects. */
-  async #listen(onBegun: () => void): Promise<boolean> {
+  #listen(): Listening {
     const { upstream, headers, client, told, subscriptions } = this.#deps;
-    if (this.#aborter.signal.aborted) return false;
     const filter = { ...told, ...(subscriptions.size > 0 && { resourceSubscriptions: [...subscriptions] }) };
     const id = `mcpa-${randomUUID()}`;
     const params = { notifications: filter };
     const message: Request = { kind: 'request', method: 'subscriptions/listen', idText: JSON.stringify(id), params };
     const text = JSON.stringify({ jsonrpc: '2.0', id, method: message.method, params });
-    let hasBegun = false;
-    const round = new Round(message.idText, undefined, (other) => {
-      if (!hasBegun) onBegun();
-      hasBegun = true;
+    const begun = Promise.withResolvers<boolean>();
+    const round = new Round(message.idText, undefined, (other, isRequest) => {
+      if (isRequest) return;
+      begun.resolve(true);
       const shown = withoutSubscription(other);
       if (shown !== undefined) this.#client.message(shown);
     });
     if (this.#isPaused) round.pause();
-    this.#rounds.add(round);
-    try {
-      await round.ask(upstream, {
-        method: 'POST',
-        session: undefined,
-        headers: newerHeaders(headers, message, []),
-        body: bodyOf(message, newerRequest(text, { client, logLevel: undefined })),
-      });
-    } catch {
-      // It is opened again.
-    } finally {
-      this.#rounds.delete(round);
-    }
-    return hasBegun;
+    const request = {
+      method: 'POST' as const,
+      session: undefined,
+      headers: newerHeaders(headers, message, []),
+      body: bodyOf(message, newerRequest(text, { client, logLevel: undefined })),
+    };
+    const timer = setTimeout(() => round.abort(new Error('the stream did not begin in time')), BEGIN_MS);
+    void begun.promise.then(() => clearTimeout(timer));
+    const answered = round.ask(upstream, request).then(refusalIn, () => undefined);
+    const listening: Listening = {
+      round,
+      isOver: false,
+      begun: begun.promise,
+      over: answered.finally(() => {
+        listening.isOver = true;
+        this.#listenings.delete(listening);
+        begun.resolve(false);
+      }),
+    };
+    this.#listenings.add(listening);
+    return listening;
   }
+}
+
+/** One stream of the server. */
+interface Listening {
+  readonly round: Round;
+  isOver: boolean;
+  /** To whether it has begun: its first message has come. Never rejects. */
+  readonly begun: Promise<boolean>;
+  /** To what its end says of the next one. Never rejects. */
+  readonly over: Promise<Refusal | undefined>;
+}
+
+/** `suspect`: it may be that the server speaks another revision now. */
+type Refusal = 'nothing to hear' | 'suspect';
+
+function refusalIn({ head, text }: RoundAnswer): Refusal | undefined {
+  const code = text === undefined ? undefined : errorCode(text);
+  if (code === METHOD_NOT_FOUND) return 'nothing to hear';
+  return isSuspect(head.status, code) ? 'suspect' : undefined;
 }
 
 /** A message (JSON text) of such a stream as older clients know it; undefined for one that they do not. */

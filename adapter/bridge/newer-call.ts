@@ -8,7 +8,7 @@ import { locate, splice } from '../exchange/scanning/json-scan.ts';
 import type { ExchangePosition, ResponseControl, ResumedExchange, Upstream } from '../exchange/upstream.ts';
 import { losesSession } from '../exchange/unknown-session.ts';
 import { HandshakeFailed } from '../upstream/handshake.ts';
-import { lacking } from './ask-client.ts';
+import { lacking } from './questions.ts';
 import { type CallSession, postMessage } from './call-session.ts';
 import type { ClientSide } from './client-side.ts';
 import { type Asks, bodyOf } from './newer-request.ts';
@@ -241,7 +241,7 @@ export class NewerCall implements ResponseControl {
       this.#post(`{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify({ code, message: why })}}`);
     };
     if (!takesQuestions) return refuse(METHOD_NOT_FOUND, `Nobody answers ${method} here.`);
-    const lacks = lacking({ key: '', method, params: JSON.stringify(params) }, asks);
+    const lacks = lacking({ method, params: JSON.stringify(params) }, asks);
     if (lacks === undefined) return this.#client.message(text);
     const isMode = method === 'elicitation/create' && (asks.elicitation || asks.elicitationUrl);
     refuse(isMode ? INVALID_PARAMS : METHOD_NOT_FOUND, `The client does not offer ${lacks}.`);

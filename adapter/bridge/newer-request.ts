@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-import { OF_ONE_REQUEST } from '../exchange/headers.ts';
+import { namesRequest } from '../exchange/headers.ts';
 import { SESSIONLESS_REVISION, type Body, type Request } from '../exchange/message.ts';
 import { members, locate, splice } from '../exchange/scanning/json-scan.ts';
 import { NAME_PARAMETER, type ParameterHeader } from '../exchange/sessionless-headers.ts';
@@ -121,26 +121,28 @@ export function newerHeaders(
   return out;
 }
 
-/** Headers (names and values in turn) without those that belong to one message of the protocol. */
+/** Headers (names and values in turn) of a POST, without those that belong to one message of the protocol. */
 export function credentialHeaders(headers: readonly string[]): string[] {
+  return [...OF_POST, ...without(headers, (lower) => lower.startsWith('mcp-') || OF_MESSAGE.has(lower))];
+}
+
+/** Stands for all in such headers that says who asks. */
+export function credentialKey(headers: readonly string[]): string {
+  const said = without(headers, (lower) => lower.startsWith('mcp-') || OF_MESSAGE.has(lower) || namesRequest(lower));
+  return hash('sha256', said.join('\n'), 'base64');
+}
+
+const OF_POST = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream'];
+const OF_MESSAGE = new Set(['content-type', 'accept', 'last-event-id']);
+
+function without(headers: readonly string[], drops: (lower: string) => boolean): string[] {
   const out: string[] = [];
   for (let at = 0; at < headers.length; at += 2) {
     const [name = '', value = ''] = headers.slice(at, at + 2);
-    const lower = name.toLowerCase();
-    if (!lower.startsWith('mcp-') && lower !== 'last-event-id') out.push(name, value);
+    if (!drops(name.toLowerCase())) out.push(name, value);
   }
   return out;
 }
-
-/** Stands for what such headers authenticate with. */
-export const credentialKey = (headers: readonly string[]): string => {
-  let text = '';
-  for (let at = 0; at < headers.length; at += 2) {
-    const name = (headers[at] ?? '').toLowerCase();
-    if (!OF_ONE_REQUEST.has(name)) text += `${name}:${headers[at + 1]}\n`;
-  }
-  return hash('sha256', text, 'base64');
-};
 
 /** A body of one message with this text. */
 export function bodyOf(message: Request, text: string): Body {

@@ -1,18 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { AdapterError } from '../errors.ts';
+import { AdapterError, answersOverloaded, ERRORS, rpcErrorText } from '../errors.ts';
 import type { Holder } from '../byte-account.ts';
 import { errorResult } from '../exchange/edited-call.ts';
 import { progressToken, type Request } from '../exchange/message.ts';
 import { locate, splice } from '../exchange/scanning/json-scan.ts';
 import type { ParameterHeader } from '../exchange/sessionless-headers.ts';
 import type { ResponseControl, Upstream } from '../exchange/upstream.ts';
+import { UNCOUNTED_BYTES } from '../limits.ts';
 import type { BusKey, MessageBus } from '../state/message-bus.ts';
-import { askClient, lacking, questionsIn } from './ask-client.ts';
+import { type Answers, askClient } from './ask-client.ts';
 import type { ClientSide } from './client-side.ts';
+import { saysNothing } from './discoveries.ts';
 import { bodyOf, type ClientIdentity, newerHeaders, newerRequest, type NewerParts } from './newer-request.ts';
 import { olderResponse } from './older-result.ts';
+import { type Asked, lacking, missingIn, type Question, questionsIn } from './questions.ts';
+import { errorCode, HEADER_MISMATCH, isSuspect, MISSING_CAPABILITY, UNSUPPORTED_REVISION } from './refusals.ts';
 import { Round, type RoundAnswer, RoundFailed } from './round.ts';
 
 /** After so many rounds of questions a call is given up. */
@@ -20,9 +24,7 @@ const MAX_ROUNDS = 8;
 const ROUNDS_MS = 600_000;
 /** Between rounds in which the server asks nothing, but wants to be called again. */
 const PACE_MS = 250;
-const HEADER_MISMATCH = -32020;
-const MISSING_CAPABILITY = -32021;
-const UNSUPPORTED_REVISION = -32022;
+const MAX_WHY_CHARS = 300;
 
 export interface OlderCallDeps {
   readonly upstream: Upstream;
@@ -33,9 +35,9 @@ export interface OlderCallDeps {
     tool: string,
     again: boolean,
   ) => Promise<readonly ParameterHeader[]>;
-  /** The server speaks other revisions than it did. */
-  readonly onOtherRevision: () => void;
-  /** A call has come to its end, after so many rounds of questions. */
+  /** Asks the server anew whether it still speaks the newer revision; rejects when it does not say. */
+  readonly isStillNewer: () => Promise<boolean>;
+  /** A request has come to its end, after so many rounds of questions. */
   readonly onRounds: (rounds: number) => void;
 }
 
@@ -66,6 +68,7 @@ export class OlderCall implements ResponseControl {
   readonly #client: ClientSide;
   readonly #aborter = new AbortController();
   #round: Round | undefined;
+  #rounds = 0;
   #isPaused = false;
 
   constructor(deps: OlderCallDeps, request: OlderRequest, client: ClientSide) {
@@ -95,9 +98,11 @@ export class OlderCall implements ResponseControl {
     try {
       await this.#run();
     } catch (error) {
-      if (this.#aborter.signal.aborted) return;
-      if (error instanceof RoundFailed) this.#client.failed(error.cause as Error, error.sent);
-      else this.#client.failed(error as Error, true);
+      if (this.#aborter.signal.aborted) return this.#client.unanswered();
+      if (error instanceof RoundFailed) this.#failed(error.cause as Error, error.sent);
+      else this.#failed(error as Error, true);
+    } finally {
+      this.#deps.onRounds(this.#rounds);
     }
   }
 
@@ -105,26 +110,48 @@ export class OlderCall implements ResponseControl {
     const { message, client, logLevel } = this.#request;
     const until = performance.now() + ROUNDS_MS;
     let parts: NewerParts = { client, logLevel };
-    for (let rounds = 0; ; rounds++) {
+    for (;;) {
       const answer = await this.#answer(parts);
-      const { head, text, body } = answer;
+      const { head, text } = answer;
+      if (saysNothing(head.status)) return this.#refused(answer);
       const code = text === undefined ? undefined : errorCode(text);
-      if (text === undefined || head.status === 401 || head.status === 403) return this.#client.refused(head, body);
-      if (code === UNSUPPORTED_REVISION) {
-        // What looks for lost sessions opens another one, in the revision that the server speaks now.
-        this.#deps.onOtherRevision();
-        return this.#client.refused({ ...head, status: 404 }, Buffer.alloc(0));
-      }
+      if (isSuspect(head.status, code) && !(await this.#isStillNewer())) return this.#lost();
+      if (text === undefined) return this.#refused(answer);
       if (code === MISSING_CAPABILITY) return this.#lacks(missingIn(text));
-      if (!isInputRequired(text)) {
-        this.#deps.onRounds(rounds);
-        return this.#client.response(olderResponse(text, message.method));
-      }
-      if (rounds === MAX_ROUNDS || performance.now() > until) throw tooManyRounds(rounds);
-      const next = await this.#ask(text, until);
+      if (code === HEADER_MISMATCH || code === UNSUPPORTED_REVISION) throw refusedByServer(text, code);
+      const asked = questionsIn(text, message.method);
+      if (asked === undefined) return this.#client.response(olderResponse(text, message.method));
+      if (this.#rounds === MAX_ROUNDS || performance.now() > until) throw this.#tooLong();
+      this.#rounds += 1;
+      const next = await this.#ask(asked, until);
       if (next === undefined) return;
       parts = { client, logLevel, ...next };
     }
+  }
+
+  async #isStillNewer(): Promise<boolean> {
+    const isNewer = await this.#deps.isStillNewer().catch(() => true);
+    this.#aborter.signal.throwIfAborted();
+    return isNewer;
+  }
+
+  #lost(): void {
+    if (this.#client.isUnsaid) return this.#client.lost();
+    this.#failed(new AdapterError('upstream_session_terminated'), true);
+  }
+
+  #refused({ head, body }: RoundAnswer): void {
+    if (this.#client.isUnsaid) return this.#client.refused(head, body);
+    this.#failed(new AdapterError('upstream_failed', `The upstream server answered with HTTP ${head.status}.`), true);
+  }
+
+  /** In a batch it says nothing of the other messages. */
+  #failed(error: Error, sent: boolean): void {
+    if (!this.#client.isBatch) return this.#client.failed(error, sent);
+    const known = error instanceof AdapterError ? error : undefined;
+    const code = known?.code ?? (sent ? 'upstream_failed' : 'upstream_unreachable');
+    const detail = known?.message ?? ERRORS[code].detail;
+    this.#client.response(rpcErrorText(code, detail, this.#request.message.idText, known?.data));
   }
 
   /** One round; once more where the headers were those of an older list of tools. */
@@ -140,9 +167,12 @@ export class OlderCall implements ResponseControl {
     const tool = message.method === 'tools/call' ? message.params['name'] : undefined;
     const declared = typeof tool === 'string' ? await this.#deps.parameters(headers, tool, again) : [];
     this.#aborter.signal.throwIfAborted();
-    const token = parts.progressToken;
-    const own = token === undefined ? undefined : { token, client: progressToken(message) ?? token };
-    const round = new Round(message.idText, holder, (other) => this.#client.message(withToken(other, own)));
+    const own = parts.progressToken;
+    const token = own === undefined ? undefined : { own, client: tokenIn(text) ?? own };
+    // Servers of the newer revision send no requests.
+    const round = new Round(message.idText, holder, (other, isRequest) => {
+      if (!isRequest) this.#client.message(withToken(other, token));
+    });
     if (this.#isPaused) round.pause();
     this.#round = round;
     return round.ask(this.#deps.upstream, {
@@ -154,9 +184,11 @@ export class OlderCall implements ResponseControl {
   }
 
   /** What the next round says; undefined: the call has its answer. */
-  async #ask(text: string, until: number): Promise<Omit<NewerParts, 'client' | 'logLevel'> | undefined> {
-    const { message, client, key } = this.#request;
-    const { questions, requestState } = questionsIn(text);
+  async #ask(
+    { questions, requestState }: Asked,
+    until: number,
+  ): Promise<Omit<NewerParts, 'client' | 'logLevel'> | undefined> {
+    const { message, client } = this.#request;
     const progress = progressToken(message) === null ? undefined : JSON.stringify(`mcpa-${randomUUID()}`);
     if (questions.length === 0) {
       await delay(PACE_MS, undefined, { signal: this.#aborter.signal });
@@ -166,15 +198,36 @@ export class OlderCall implements ResponseControl {
       const lacks = lacking(question, client.asks);
       if (lacks !== undefined) return this.#lacks(lacks);
     }
-    const limit = AbortSignal.timeout(Math.max(1, Math.ceil(until - performance.now())));
-    const signal = AbortSignal.any([this.#aborter.signal, limit]);
-    const { bus } = this.#deps;
-    const answers = await askClient({ bus, key, say: (asked) => this.#client.message(asked) }, questions, signal);
+    const answers = await this.#answers(questions, requestState, until);
     if (answers.error === undefined) {
       return { requestState, inputResponses: answers.results, progressToken: progress };
     }
     this.#client.response(`{"jsonrpc":"2.0","id":${message.idText},"error":${answers.error}}`);
     return undefined;
+  }
+
+  /** A user may take his time, so what is kept meanwhile counts. */
+  async #answers(questions: readonly Question[], requestState: string | undefined, until: number): Promise<Answers> {
+    const { key, holder } = this.#request;
+    const kept = questions.reduce((chars, { params }) => chars + params.length, requestState?.length ?? 0);
+    const share = kept > UNCOUNTED_BYTES ? holder?.share('answers') : undefined;
+    if (share?.set(kept) === false) throw answersOverloaded();
+    const limit = AbortSignal.timeout(Math.max(1, Math.ceil(until - performance.now())));
+    const signal = AbortSignal.any([this.#aborter.signal, limit]);
+    const say = (asked: string): void => this.#client.message(asked);
+    try {
+      return await askClient({ bus: this.#deps.bus, key, say }, questions, signal);
+    } catch (error) {
+      if (limit.aborted && !this.#aborter.signal.aborted) throw this.#tooLong();
+      throw error;
+    } finally {
+      share?.giveBack();
+    }
+  }
+
+  #tooLong(): AdapterError {
+    const detail = `The call was not over after ${this.#rounds} rounds of questions, or ${ROUNDS_MS / 60_000} minutes.`;
+    return new AdapterError('upstream_failed', detail);
   }
 
   /** The server needs what the client does not offer. A model can read that in the result of a tool. */
@@ -190,32 +243,23 @@ export class OlderCall implements ResponseControl {
   }
 }
 
-function tooManyRounds(rounds: number): AdapterError {
-  return new AdapterError('upstream_failed', `The upstream server still asked after ${rounds} rounds of questions.`);
+/** It refuses what older clients know nothing of. */
+function refusedByServer(text: string, code: number): AdapterError {
+  const span = locate(text, ['error', 'message']);
+  const why = span === undefined ? '' : text.slice(span.start, span.end).slice(0, MAX_WHY_CHARS);
+  return new AdapterError('upstream_failed', `The upstream server refused the request (${code}): ${why}`);
 }
 
-function errorCode(text: string): number | undefined {
-  const span = locate(text, ['error', 'code']);
-  return span === undefined ? undefined : Number(text.slice(span.start, span.end));
+/** The progress token (JSON text) of a request (JSON text), as the client wrote it. */
+function tokenIn(text: string): string | undefined {
+  const span = locate(text, ['params', '_meta', 'progressToken']);
+  return span && text.slice(span.start, span.end);
 }
 
-function isInputRequired(text: string): boolean {
-  const span = locate(text, ['result', 'resultType']);
-  return span !== undefined && text.slice(span.start, span.end) === '"input_required"';
-}
-
-/** The names of the capabilities that the server misses (MCP 2026-07-28, -32021). */
-function missingIn(text: string): string {
-  const span = locate(text, ['error', 'data', 'requiredCapabilities']);
-  const missing: unknown = span === undefined ? undefined : JSON.parse(text.slice(span.start, span.end));
-  const names = typeof missing === 'object' && missing !== null ? Object.keys(missing) : [];
-  return names.length === 0 ? 'a capability' : names.join(', ');
-}
-
-/** A notification (JSON text) with the token that the client knows. */
-function withToken(text: string, own: { readonly token: string; readonly client: string } | undefined): string {
-  if (own === undefined) return text;
+/** A notification (JSON text) with the token that the client knows, in place of the adapter's own. */
+function withToken(text: string, token: { readonly own: string; readonly client: string } | undefined): string {
+  if (token === undefined) return text;
   const span = locate(text, ['params', 'progressToken']);
-  if (span === undefined || text.slice(span.start, span.end) !== own.token) return text;
-  return splice(text, [{ ...span, with: own.client }]);
+  if (span === undefined || text.slice(span.start, span.end) !== token.own) return text;
+  return splice(text, [{ ...span, with: token.client }]);
 }

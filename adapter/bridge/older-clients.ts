@@ -1,6 +1,6 @@
 import type { Redact } from '../../lib/redaction/redact.ts';
 import type { Caches } from '../caches.ts';
-import { type Body, type Message, METHOD_NOT_FOUND, type Request } from '../exchange/message.ts';
+import { type Body, cancelledRequest, type Message, METHOD_NOT_FOUND, type Request } from '../exchange/message.ts';
 import { elements } from '../exchange/scanning/json-scan.ts';
 import type { ParameterHeader } from '../exchange/sessionless-headers.ts';
 import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from '../exchange/upstream.ts';
@@ -12,10 +12,11 @@ import { answerCarrier, isAskedId } from './ask-client.ts';
 import { bridgedSessionId } from './bridged-session.ts';
 import { ClientSide } from './client-side.ts';
 import { Discoveries, type Discovery } from './discoveries.ts';
-import { ListenStream } from './listen-stream.ts';
 import { credentialHeaders, credentialKey, identityOf } from './newer-request.ts';
 import { OlderCall } from './older-call.ts';
-import { olderGreeting, takesSubscriptions, toldOf } from './older-greeting.ts';
+import { olderGreeting, takesSubscriptions } from './older-greeting.ts';
+import { OlderStreams } from './older-streams.ts';
+import { Registry } from './registry.ts';
 
 export interface OlderClientsDeps {
   readonly serverId: string;
@@ -30,22 +31,32 @@ export interface OlderClientsDeps {
 }
 
 const LEVELS = new Set(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']);
+/** What the newer revision answers otherwise, or has for other clients. */
+const OF_NEWER = /^(server\/discover|subscriptions\/listen|tasks\/.*)$/;
+const OF_DISCOVERY = new Set(['ping', 'resources/subscribe', 'resources/unsubscribe']);
+/** Each is told to every replica. */
+const MAX_URI_CHARS = 8 << 10;
 const EMPTY = '{}';
 
 /** Clients with sessions at a server that knows none (MCP 2026-07-28): what they say is answered here, or said as that wants it. */
 export class OlderClients {
   readonly #deps: OlderClientsDeps;
-  readonly discoveries: Discoveries;
+  readonly #discoveries: Discoveries;
   readonly #inventory: ToolInventory;
   readonly #listings = new ToolListings<readonly ParameterHeader[]>(declaredParameters);
-  readonly #calls = new Map<string, Set<OlderCall>>();
-  readonly #streams = new Map<string, Set<{ readonly stream: ListenStream; readonly uris: Set<string> }>>();
+  readonly #calls = new Registry<OlderCall>();
+  readonly #streams: OlderStreams;
   readonly #unsubscribe: () => void;
 
   constructor(deps: OlderClientsDeps) {
     this.#deps = deps;
-    this.discoveries = new Discoveries(deps.upstream, deps.listTtlMs);
+    this.#discoveries = new Discoveries(deps.upstream, deps.listTtlMs, deps.caches);
     this.#inventory = new ToolInventory(deps.listTtlMs, deps.caches);
+    this.#streams = new OlderStreams({
+      upstream: deps.upstream,
+      discover: (headers) => this.discover(headers),
+      isStillNewer: (headers) => this.#isStillNewer(headers),
+    });
     this.#unsubscribe = deps.bus.onControl((message) => this.#onControl(message));
   }
 
@@ -55,8 +66,7 @@ export class OlderClients {
 
   /** What the server says of itself to whoever sends these headers; undefined where it does not speak the newer revision. */
   discover(headers: readonly string[]): Promise<Discovery | undefined> {
-    const credentials = credentialHeaders(headers);
-    return this.discoveries.of(credentialKey(credentials), credentials);
+    return this.#discoveries.of(credentialKey(headers), credentialHeaders(headers));
   }
 
   /** Answers `initialize`. */
@@ -73,7 +83,7 @@ export class OlderClients {
   }
 
   send(request: UpstreamRequest, sink: ResponseSink): void {
-    if (request.method === 'GET') this.#stream(request, sink);
+    if (request.method === 'GET') this.#streams.open(request, sink);
     else this.#post(request, request.body as Body, sink);
   }
 
@@ -82,48 +92,56 @@ export class OlderClients {
     const requests = body.messages.filter((message) => message.kind === 'request');
     const client = new ClientSide(sink, requests.length);
     const calls: OlderCall[] = [];
+    let isPaused = false;
+    let isOver = false;
     sink.onStart({
-      pause: () => calls.forEach((call) => call.pause()),
-      resume: () => calls.forEach((call) => call.resume()),
+      pause: () => {
+        isPaused = true;
+        for (const call of calls) call.pause();
+      },
+      resume: () => {
+        isPaused = false;
+        for (const call of calls) call.resume();
+      },
       abort: () => {
+        isOver = true;
         client.leave();
         for (const call of calls) call.abort();
       },
     });
-    for (const { message, text } of textsOf(body)) {
-      if (message.kind === 'response') this.#answered(session, message, text, client);
-      else if (message.kind === 'request') {
-        const call = this.#request(request, session, { message, text }, client);
-        if (call !== undefined) calls.push(call);
+    if (isOver) return;
+    const answered: Promise<unknown>[] = [];
+    for (const one of textsOf(body)) {
+      const { message } = one;
+      if (message.kind === 'response') answered.push(this.#answered(session, message, one.text));
+      else if (message.kind === 'notification') {
+        if (body.batch) this.#cancelledInBatch(session, one);
+      } else if (!this.#answersItself(request, session, message, client)) {
+        calls.push(this.#call(request, session, { message, text: one.text }, client));
       }
     }
-    if (requests.length === 0 && body.messages.every(({ kind }) => kind === 'notification')) client.accepted();
+    if (isPaused) for (const call of calls) call.pause();
+    Promise.all(answered).then(
+      () => {
+        if (requests.length === 0) client.accepted();
+      },
+      (error: unknown) => client.failed(error as Error, false),
+    );
   }
 
-  #request(
+  #call(
     request: UpstreamRequest,
     session: UpstreamSession,
     { message, text }: { readonly message: Request; readonly text: string },
     client: ClientSide,
-  ): OlderCall | undefined {
-    if (message.method === 'resources/subscribe' || message.method === 'resources/unsubscribe') {
-      this.#subscribe(request, session, message, client).catch((error: unknown) =>
-        client.failed(error as Error, false),
-      );
-      return undefined;
-    }
-    const own = ownAnswer(message);
-    if (own !== undefined) {
-      client.response(own);
-      return undefined;
-    }
+  ): OlderCall {
     const { upstream, bus, onRounds } = this.#deps;
     const call = new OlderCall(
       {
         upstream,
         bus,
         parameters: (headers, tool, again) => this.#parameters(headers, tool, again),
-        onOtherRevision: () => this.discoveries.forget(credentialKey(credentialHeaders(request.headers))),
+        isStillNewer: () => this.#isStillNewer(request.headers),
         onRounds,
       },
       {
@@ -137,81 +155,78 @@ export class OlderClients {
       },
       client,
     );
-    const key = callKey(session.sessionId, message.idText);
-    const remove = added(this.#calls, key, call);
+    const remove = this.#calls.add(callKey(session.sessionId, message.idText), call);
     void call.run().finally(remove);
     return call;
   }
 
-  /** An answer to a question; whoever asked it may be at another replica. */
-  #answered(session: UpstreamSession, { idText }: { readonly idText: string }, text: string, client: ClientSide): void {
-    if (!isAskedId(idText)) return client.accepted();
-    const entry = { carrier: answerCarrier(idText), message: text, isAnswer: true };
-    this.#deps.bus.append(busKey(session), entry).then(
-      () => client.accepted(),
-      (error: unknown) => client.failed(error as Error, false),
-    );
+  /** Whether a request is answered here; what has to do with the server's changes is so once it is known what it says of itself. */
+  #answersItself(request: UpstreamRequest, session: UpstreamSession, message: Request, client: ClientSide): boolean {
+    const { method, idText } = message;
+    const own = ownAnswer(message);
+    if (own !== undefined) {
+      client.response(own);
+      return true;
+    }
+    if (!OF_DISCOVERY.has(method)) return false;
+    this.discover(request.headers)
+      .then(async (discovery) => {
+        if (discovery === undefined) return client.lost();
+        const answer = method === 'ping' ? emptyResult(idText) : await this.#subscribe(session, message, discovery);
+        client.response(answer);
+      })
+      .catch((error: unknown) => client.failed(error as Error, false));
+    return true;
   }
 
+  /** An answer to a question; whoever asked it may be at another replica. */
+  async #answered(session: UpstreamSession, { idText }: { readonly idText: string }, text: string): Promise<void> {
+    if (!isAskedId(idText)) return;
+    await this.#deps.bus.append(busKey(session), {
+      carrier: answerCarrier(idText),
+      message: text,
+      isAnswer: true,
+    });
+  }
+
+  /** A notification that stands alone has been told to all replicas before it comes here. */
+  #cancelledInBatch(
+    { serverId, sessionId }: UpstreamSession,
+    one: { readonly message: Message; readonly text: string },
+  ): void {
+    const alone = { bytes: Buffer.alloc(0), text: one.text, messages: [one.message], batch: false };
+    const requestId = cancelledRequest(alone);
+    if (requestId === undefined) return;
+    // Best effort, as cancellation is.
+    this.#deps.bus.publish({ type: 'cancelled', serverId, sessionId, requestId }).catch(() => undefined);
+  }
+
+  /** JSON text of the answer. */
   async #subscribe(
-    request: UpstreamRequest,
     { serverId, sessionId }: UpstreamSession,
     { method, idText, params }: Request,
-    client: ClientSide,
-  ): Promise<void> {
+    discovery: Discovery,
+  ): Promise<string> {
     const { uri } = params;
-    const discovery = await this.discover(request.headers);
-    if (discovery === undefined || !takesSubscriptions(discovery)) return client.response(noSuchMethod(idText));
-    if (typeof uri !== 'string') return client.response(invalidParams(idText, 'params.uri must be a string.'));
+    if (!takesSubscriptions(discovery)) return noSuchMethod(idText);
+    if (typeof uri !== 'string') return invalidParams(idText, 'params.uri must be a string.');
+    if (uri.length > MAX_URI_CHARS) {
+      return invalidParams(idText, `params.uri has more than ${MAX_URI_CHARS} characters.`);
+    }
     const isOn = method === 'resources/subscribe';
     await this.#deps.bus.publish({ type: 'subscribed', serverId, sessionId, uri, isOn });
-    client.response(`{"jsonrpc":"2.0","id":${idText},"result":{}}`);
+    return emptyResult(idText);
   }
 
-  #stream(request: UpstreamRequest, sink: ResponseSink): void {
-    const { sessionId, subscriptions, initializeParams = EMPTY } = request.session as UpstreamSession;
-    const client = new ClientSide(sink, 1);
-    let stream: ListenStream | undefined;
-    let isOver = false;
-    let isPaused = false;
-    sink.onStart({
-      pause: () => {
-        isPaused = true;
-        stream?.pause();
-      },
-      resume: () => {
-        isPaused = false;
-        stream?.resume();
-      },
-      abort: () => {
-        isOver = true;
-        client.leave();
-        stream?.abort();
-      },
-    });
-    const open = async (): Promise<void> => {
-      const discovery = await this.discover(request.headers);
-      if (isOver) return;
-      const told = discovery === undefined ? {} : toldOf(discovery);
-      if (discovery === undefined || (Object.keys(told).length === 0 && !takesSubscriptions(discovery))) {
-        return client.refused({ status: 405, headers: {}, upstreamSessionId: null }, Buffer.alloc(0));
-      }
-      const uris = new Set(takesSubscriptions(discovery) ? subscriptions : []);
-      const { headers } = request;
-      const identity = identityOf(initializeParams);
-      const { upstream } = this.#deps;
-      stream = new ListenStream({ upstream, headers, client: identity, told, subscriptions: uris }, client);
-      if (isPaused) stream.pause();
-      const remove = added(this.#streams, sessionId, { stream, uris });
-      await stream.run().finally(remove);
-    };
-    open().catch((error: unknown) => client.failed(error as Error, false));
+  async #isStillNewer(headers: readonly string[]): Promise<boolean> {
+    this.#discoveries.forget(credentialKey(headers));
+    return (await this.discover(headers)) !== undefined;
   }
 
   async #parameters(headers: readonly string[], tool: string, again: boolean): Promise<readonly ParameterHeader[]> {
     const { serverId, upstream, redact } = this.#deps;
     const base = credentialHeaders(headers);
-    const request = { serverId, upstream, redact, inventory: this.#inventory, clientKey: credentialKey(base), base };
+    const request = { serverId, upstream, redact, inventory: this.#inventory, clientKey: credentialKey(headers), base };
     const { byTool } = await this.#listings.of({ ...request, inSession: undefined }, again);
     return byTool.get(tool) ?? [];
   }
@@ -219,29 +234,21 @@ export class OlderClients {
   #onControl(message: ControlMessage): void {
     if (message.serverId !== this.#deps.serverId) return;
     if (message.type === 'cancelled') {
-      const calls = this.#calls.get(callKey(message.sessionId, message.requestId));
-      for (const call of calls ?? []) call.abort();
-    } else if (message.type === 'subscribed') {
-      for (const { stream, uris } of this.#streams.get(message.sessionId) ?? []) {
-        const has = uris.has(message.uri);
-        if (has === message.isOn) continue;
-        if (message.isOn) uris.add(message.uri);
-        else uris.delete(message.uri);
-        stream.refresh();
-      }
-    }
+      for (const call of this.#calls.of(callKey(message.sessionId, message.requestId))) call.abort();
+    } else if (message.type === 'subscribed') this.#streams.subscribed(message.sessionId, message.uri, message.isOn);
   }
 }
 
 /** What is answered without the server; undefined: it is asked. */
 function ownAnswer({ method, idText, params }: Request): string | undefined {
-  const result = `{"jsonrpc":"2.0","id":${idText},"result":{}}`;
-  if (method === 'ping') return result;
+  if (OF_NEWER.test(method)) return noSuchMethod(idText);
   if (method !== 'logging/setLevel') return undefined;
   const { level } = params;
-  if (typeof level === 'string' && LEVELS.has(level)) return result;
+  if (typeof level === 'string' && LEVELS.has(level)) return emptyResult(idText);
   return invalidParams(idText, `params.level must be one of ${[...LEVELS].join(', ')}.`);
 }
+
+const emptyResult = (idText: string): string => `{"jsonrpc":"2.0","id":${idText},"result":{}}`;
 
 const invalidParams = (idText: string, message: string): string =>
   `{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify({ code: -32602, message })}}`;
@@ -261,16 +268,6 @@ function textsOf({ batch, text, messages }: Body): { readonly message: Message; 
   if (!batch) return messages.map((message) => ({ message, text }));
   const spans = [...elements(text)];
   return messages.map((message, index) => ({ message, text: text.slice(spans[index]?.start, spans[index]?.end) }));
-}
-
-/** Adds to the set of a key. @returns what takes it out again */
-function added<T>(map: Map<string, Set<T>>, key: string, value: T): () => void {
-  const set = map.get(key) ?? new Set();
-  map.set(key, set.add(value));
-  return () => {
-    set.delete(value);
-    if (set.size === 0) map.delete(key);
-  };
 }
 
 const busKey = ({ serverId, sessionId, generation }: UpstreamSession): BusKey => ({ serverId, sessionId, generation });

@@ -1,4 +1,5 @@
 import type { Discovery } from './discoveries.ts';
+import { objectOf } from './json-object.ts';
 import { serverCapabilities } from './same-capabilities.ts';
 
 /** Revisions that are opened by `initialize`; the last is what a client gets that asks for any other. */
@@ -11,9 +12,16 @@ export function olderGreeting(requested: unknown, { capabilities, serverInfo, in
   return JSON.stringify({
     protocolVersion,
     capabilities: serverCapabilities({ ...capabilities }),
-    serverInfo: serverInfo ?? { name: 'unknown', version: '0' },
+    serverInfo: named(serverInfo),
     ...(typeof instructions === 'string' && { instructions }),
   });
+}
+
+/** Older clients read no greeting without both. */
+function named(info: unknown): Record<string, unknown> {
+  const said = objectOf(info);
+  const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
+  return { ...said, name: text(said['name'], 'unknown'), version: text(said['version'], '0') };
 }
 
 /** What of its changes a server tells on a stream (MCP 2026-07-28, subscriptions). */

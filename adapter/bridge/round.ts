@@ -1,9 +1,10 @@
-import { ANSWER_LIMITS, requireReadable } from '../../lib/json/json-limits.ts';
+import { ANSWER_LIMITS, JsonLimitError, parseJson } from '../../lib/json/json-limits.ts';
 import { KeptParts } from '../../lib/stream/kept-parts.ts';
 import type { ByteShare, Holder } from '../byte-account.ts';
 import { answersOverloaded } from '../errors.ts';
 import { isEventStream } from '../exchange/headers.ts';
-import { isResponseTo } from '../exchange/message.ts';
+import { isId } from '../exchange/message.ts';
+import { locate, splice } from '../exchange/scanning/json-scan.ts';
 import { FrameSplitter } from '../exchange/scanning/sse-frames.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamRequest } from '../exchange/upstream.ts';
 import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from '../limits.ts';
@@ -11,7 +12,7 @@ import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from '../limits.ts';
 /** The end of one request to a server without sessions. */
 export interface RoundAnswer {
   readonly head: ResponseHead;
-  /** JSON text of the response; undefined where there was none. */
+  /** JSON text of the response, with the id of the request; undefined where there was none. */
   readonly text: string | undefined;
   /** What came instead. */
   readonly body: Buffer;
@@ -26,10 +27,10 @@ export class RoundFailed extends Error {
   }
 }
 
-/** One request on its way to a server without sessions, and what the server says until it has answered. */
+/** One request on its way to a server, and what the server says until it has answered. Other responses are dropped. */
 export class Round implements ResponseSink {
   readonly #idText: string;
-  readonly #onOther: (text: string) => void;
+  readonly #onMessage: (text: string, isRequest: boolean) => void;
   readonly #holder: Holder | undefined;
   readonly #answer = Promise.withResolvers<RoundAnswer>();
   #control: ResponseControl | undefined;
@@ -44,10 +45,11 @@ export class Round implements ResponseSink {
   /** How long the server wants to be left alone before that, in milliseconds. */
   retryMs: number | undefined;
 
-  constructor(idText: string, holder: Holder | undefined, onOther: (text: string) => void) {
+  /** @param onMessage takes notifications and requests (JSON texts) */
+  constructor(idText: string, holder: Holder | undefined, onMessage: (text: string, isRequest: boolean) => void) {
     this.#idText = idText;
     this.#holder = holder;
-    this.#onOther = onOther;
+    this.#onMessage = onMessage;
   }
 
   /** Rejects with RoundFailed. */
@@ -113,10 +115,8 @@ export class Round implements ResponseSink {
     if (this.#splitter !== undefined) return this.onError(new Error('the stream ended without the answer'), true);
     this.#isOver = true;
     const body = this.#parts.whole();
-    const text = body.toString('utf8');
     try {
-      requireReadable(text, ANSWER_LIMITS);
-      this.#answer.resolve({ head: this.#head, text: isMessage(text) ? text : undefined, body });
+      this.#answer.resolve({ head: this.#head, text: this.#responseIn(body.toString('utf8')), body });
     } catch (error) {
       this.#answer.reject(new RoundFailed(error as Error, true));
     }
@@ -130,15 +130,27 @@ export class Round implements ResponseSink {
 
   /** True: it was the answer. */
   #frame(data: string): boolean {
-    requireReadable(data, ANSWER_LIMITS);
-    if (!isResponseTo(data, this.#idText)) {
-      if (data !== '') this.#onOther(data);
-      return false;
+    const message = messageIn(data);
+    if (message === undefined) return false;
+    if ('method' in message) {
+      this.#onMessage(data, 'id' in message);
+      // Who gave the call up meanwhile has ended this.
+      return this.#isOver;
     }
+    if (!isAnswer(message, this.#idText)) return false;
     this.#isOver = true;
     this.#control?.abort();
-    this.#answer.resolve({ head: this.#head as ResponseHead, text: data, body: Buffer.alloc(0) });
+    const text = withId(data, this.#idText);
+    this.#answer.resolve({ head: this.#head as ResponseHead, text, body: Buffer.alloc(0) });
     return true;
+  }
+
+  /** A refusal has no id where the server has not read the request. */
+  #responseIn(text: string): string | undefined {
+    const message = messageIn(text);
+    if (message === undefined || 'method' in message) return undefined;
+    const isRefusal = 'error' in message && (message['id'] === null || message['id'] === undefined);
+    return isRefusal || isAnswer(message, this.#idText) ? withId(text, this.#idText) : undefined;
   }
 
   #count(bytes: number): void {
@@ -149,11 +161,31 @@ export class Round implements ResponseSink {
   }
 }
 
-const isMessage = (text: string): boolean => {
+/**
+ * The message of JSON text; undefined for anything else.
+ * @throws JsonLimitError
+ */
+function messageIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  if (text === '') return undefined;
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && ('result' in value || 'error' in value);
-  } catch {
-    return false;
+    const value = parseJson(text, ANSWER_LIMITS);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch (error) {
+    if (error instanceof JsonLimitError) throw error;
+    return undefined;
   }
-};
+}
+
+function isAnswer(message: Readonly<Record<string, unknown>>, idText: string): boolean {
+  const { id } = message;
+  if (typeof id !== 'string' && typeof id !== 'number') return false;
+  return isId(id, idText) && ('result' in message || 'error' in message);
+}
+
+/** A response (JSON text) with this id (JSON text): servers round large numbers, and escape as they like. */
+function withId(text: string, idText: string): string {
+  const span = locate(text, ['id']);
+  if (span !== undefined) return splice(text, [{ ...span, with: idText }]);
+  const at = text.indexOf('{') + 1;
+  return `${text.slice(0, at)}"id":${idText},${text.slice(at)}`;
+}
