@@ -43,7 +43,7 @@ export async function askClient(
     for (const [index, question] of questions.entries()) {
       const idText = ids[index] ?? '';
       const onAnswer = ({ message }: { readonly message: string }): void => {
-        open.delete(idText);
+        if (!open.delete(idText)) return;
         const result = locate(message, ['result']);
         if (result === undefined) return done.resolve({ error: errorIn(message) });
         results.set(question.key, message.slice(result.start, result.end));

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 
 import { METHOD_NOT_FOUND, type Request } from '../exchange/message.ts';
 import { locate, members, splice } from '../exchange/scanning/json-scan.ts';
@@ -8,6 +7,7 @@ import type { ResponseControl, Upstream } from '../exchange/upstream.ts';
 import type { ClientSide } from './client-side.ts';
 import { bodyOf, type ClientIdentity, newerHeaders, newerRequest } from './newer-request.ts';
 import type { Told } from './older-greeting.ts';
+import { pause } from './pause.ts';
 import { errorCode, isSuspect } from './refusals.ts';
 import { Round, type RoundAnswer } from './round.ts';
 
@@ -110,7 +110,7 @@ export class ListenStream implements ResponseControl {
         this.#client.end();
         return this.abort();
       }
-      await Promise.race([delay(pauseMs, undefined, { ref: false, signal }).catch(() => undefined), aborted]);
+      await pause(pauseMs, signal);
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
     /* oxlint-enable no-await-in-loop */

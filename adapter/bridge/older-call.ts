@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 
 import { AdapterError, answersOverloaded, ERRORS, rpcErrorText } from '../errors.ts';
 import type { Holder } from '../byte-account.ts';
@@ -15,6 +14,7 @@ import type { ClientSide } from './client-side.ts';
 import { saysNothing } from './discoveries.ts';
 import { bodyOf, type ClientIdentity, newerHeaders, newerRequest, type NewerParts } from './newer-request.ts';
 import { olderResponse } from './older-result.ts';
+import { pause } from './pause.ts';
 import { type Asked, lacking, missingIn, type Question, questionsIn } from './questions.ts';
 import { errorCode, HEADER_MISMATCH, isSuspect, MISSING_CAPABILITY, UNSUPPORTED_REVISION } from './refusals.ts';
 import { Round, type RoundAnswer, RoundFailed } from './round.ts';
@@ -191,7 +191,8 @@ export class OlderCall implements ResponseControl {
     const { message, client } = this.#request;
     const progress = progressToken(message) === null ? undefined : JSON.stringify(`mcpa-${randomUUID()}`);
     if (questions.length === 0) {
-      await delay(PACE_MS, undefined, { signal: this.#aborter.signal });
+      await pause(PACE_MS, this.#aborter.signal);
+      this.#aborter.signal.throwIfAborted();
       return { requestState, progressToken: progress };
     }
     for (const question of questions) {
