@@ -14,6 +14,7 @@ import { positionOf } from './caller-sessions.ts';
 import { isBridged } from './bridged-session.ts';
 import type { NewerClients } from './newer-clients.ts';
 import { credentialHeaders, credentialKey } from './newer-request.ts';
+import { LostToNewer } from './lost-to-newer.ts';
 import type { OlderClients } from './older-clients.ts';
 
 /** Refusals of a client, or of this moment, that say nothing of revisions. */
@@ -47,7 +48,8 @@ export class BridgedUpstream implements Upstream {
     else if (isBridged(session)) this.#older.send(request, sink);
     else if (session.upstreamSessionId === undefined && request.method === 'POST') {
       this.#inner.send(request, new Opening(request, sink, this.#older));
-    } else this.#inner.send(request, sink);
+    } else if (request.method === 'GET') this.#inner.send(request, new LostToNewer(request, sink, this.#older));
+    else this.#inner.send(request, sink);
   }
 
   #sendSessionless(request: UpstreamRequest, sink: ResponseSink): void {

@@ -45,6 +45,11 @@ describe('the stream of a client', () => {
     const meta = '"io.modelcontextprotocol/subscriptionId":7,"n":9007199254740993';
     say(first, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{${meta}}}}`);
     say(first, '{"jsonrpc":"2.0","method":"notifications/message","params":{"x":1e400}}');
+    const own = '"_meta":{"io.modelcontextprotocol/subscriptionId":7}';
+    say(first, `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{${own},"uri":"a"}}`);
+    expect(sink.texts.splice(2)).toEqual([
+      '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a"}}',
+    ]);
     expect(sink.texts).toEqual([
       '{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"n":9007199254740993}}}',
       '{"jsonrpc":"2.0","method":"notifications/message","params":{"x":1e400}}',

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 
 import { METHOD_NOT_FOUND, type Request } from '../exchange/message.ts';
-import { locate, members, splice } from '../exchange/scanning/json-scan.ts';
+import { locate, splice, withoutMember } from '../exchange/scanning/json-scan.ts';
 import type { ResponseControl, Upstream } from '../exchange/upstream.ts';
 import type { ClientSide } from './client-side.ts';
 import { bodyOf, type ClientIdentity, newerHeaders, newerRequest } from './newer-request.ts';
@@ -184,9 +184,12 @@ function refusalIn({ head, text }: RoundAnswer): Refusal | undefined {
 function withoutSubscription(text: string): string | undefined {
   const method = locate(text, ['method']);
   if (method !== undefined && text.slice(method.start, method.end) === JSON.stringify(ACKNOWLEDGED)) return undefined;
-  const meta = locate(text, ['params', '_meta']);
-  if (meta === undefined) return text;
-  const kept = Array.from(members(text, meta.start)).filter(({ key }) => key !== SUBSCRIPTION_ID);
-  const slices = kept.map(({ keyStart, end }) => text.slice(keyStart, end));
-  return splice(text, [{ ...meta, with: `{${slices.join(',')}}` }]);
+  const params = locate(text, ['params']);
+  const meta = params && locate(text, ['_meta'], params.start);
+  if (params === undefined || meta === undefined) return text;
+  const kept = withoutMember(text.slice(meta.start, meta.end), SUBSCRIPTION_ID);
+  if (!EMPTY.test(kept)) return splice(text, [{ ...meta, with: kept }]);
+  return splice(text, [{ ...params, with: withoutMember(text.slice(params.start, params.end), '_meta') }]);
 }
+
+const EMPTY = /^\{\s*\}$/;
