@@ -12,13 +12,15 @@ const frame = (text: string): string => `data: ${text}\n\n`;
 
 let upstream: FakeUpstream;
 let told: string[];
+let asRequests: string[];
 let round: Round;
 let asked: Promise<RoundAnswer>;
 
 const ask = (idText = ID, holder?: Holder): void => {
   upstream = new FakeUpstream();
   told = [];
-  round = new Round(idText, holder, (text) => told.push(text));
+  asRequests = [];
+  round = new Round(idText, holder, (text, isRequest) => (isRequest ? asRequests : told).push(text));
   asked = round.ask(upstream, { method: 'POST', session: undefined, headers: [], body: undefined });
   asked.catch(() => undefined);
 };
@@ -71,20 +73,22 @@ describe('one request to a server without sessions', () => {
     expect(await asked).toMatchObject({ text: undefined, body: Buffer.from(body) });
   });
 
-  test('hears nothing on its stream but notifications and its answer', async () => {
+  test('hears requests as such, and no other responses', async () => {
+    const question = answer('"method":"elicitation/create","params":{}', '"theirs"');
     const dropped = [
-      answer('"method":"elicitation/create","params":{}', '"theirs"'),
       answer('"result":{"of":8}', '8'),
       answer('"error":{}', 'null'),
       `[${answer()}]`,
-      '{"method":"a","id":null}',
       'no JSON',
       'null',
       '',
     ];
-    upstream.last.eventStream().data(dropped.map(frame).join('')).data(frame(answer()));
+    upstream.last
+      .eventStream()
+      .data(frame(question) + dropped.map(frame).join(''))
+      .data(frame(answer()));
     expect(await asked).toMatchObject({ text: answer() });
-    expect(told).toEqual([]);
+    expect([told, asRequests]).toEqual([[], [question]]);
   });
 
   test.for([
