@@ -3,7 +3,7 @@ import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
 import { BridgedUpstream } from './bridge/bridged-upstream.ts';
 import { CallerSessions } from './bridge/caller-sessions.ts';
 import { NewerClients } from './bridge/newer-clients.ts';
-import { OlderClients } from './bridge/older-clients.ts';
+import { OlderClients } from './bridge/older/older-clients.ts';
 import { type EffectiveServer, effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
 import { throttled } from '../lib/throttled.ts';
 import type { Redact } from '../lib/redaction/redact.ts';

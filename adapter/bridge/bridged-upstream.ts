@@ -11,11 +11,11 @@ import type {
 import { INSPECTED_BYTES } from '../limits.ts';
 import type { RevisionProbe } from '../upstream/revision-probe.ts';
 import { positionOf } from './caller-sessions.ts';
-import { isBridged } from './bridged-session.ts';
+import { isBridged } from './wire/bridged-session.ts';
 import type { NewerClients } from './newer-clients.ts';
-import { credentialHeaders, credentialKey } from './newer-request.ts';
-import { LostToNewer } from './lost-to-newer.ts';
-import type { OlderClients } from './older-clients.ts';
+import { credentialHeaders, credentialKey } from './wire/newer-request.ts';
+import { LostToNewer } from './older/lost-to-newer.ts';
+import type { OlderClients } from './older/older-clients.ts';
 
 /** Refusals of a client, or of this moment, that say nothing of revisions. */
 const NO_EVIDENCE = new Set([401, 403, 408, 425, 429]);

@@ -8,7 +8,7 @@ import type {
   UpstreamSession,
 } from '../exchange/upstream.ts';
 import { handshake } from '../upstream/handshake.ts';
-import { newSession } from './bridged-session.ts';
+import { newSession } from './wire/bridged-session.ts';
 import { greetingIn, type Greeting } from './greetings.ts';
 import type { RequestIdentity } from './older-request.ts';
 

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { packageVersion } from '../../lib/package-version.ts';
 import { locate } from '../exchange/scanning/json-scan.ts';
 import type { Upstream } from '../exchange/upstream.ts';
-import { newSession } from './bridged-session.ts';
+import { newSession } from './wire/bridged-session.ts';
 import { endUnused, handshake } from '../upstream/handshake.ts';
 
 /** What a server says of itself when a session is opened: JSON texts. */

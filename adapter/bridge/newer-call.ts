@@ -8,13 +8,13 @@ import { locate, splice } from '../exchange/scanning/json-scan.ts';
 import type { ExchangePosition, ResponseControl, ResumedExchange, Upstream } from '../exchange/upstream.ts';
 import { losesSession } from '../exchange/unknown-session.ts';
 import { HandshakeFailed } from '../upstream/handshake.ts';
-import { lacking } from './questions.ts';
+import { lacking } from './older/questions.ts';
 import { type CallSession, postMessage } from './call-session.ts';
-import type { ClientSide } from './client-side.ts';
-import { type Asks, bodyOf } from './newer-request.ts';
+import type { ClientSide } from './wire/client-side.ts';
+import { type Asks, bodyOf } from './wire/newer-request.ts';
 import { newerResponse } from './newer-result.ts';
 import { olderRequest, type OwnNames } from './older-request.ts';
-import { Round, type RoundAnswer, RoundFailed } from './round.ts';
+import { Round, type RoundAnswer, RoundFailed } from './wire/round.ts';
 
 const INVALID_PARAMS = -32602;
 const MISSING_CAPABILITY = -32021;

@@ -2,15 +2,15 @@ import { SESSIONLESS_REVISION, type Body, METHOD_NOT_FOUND, type Request } from 
 import type { ExchangePosition, ResponseSink, Upstream, UpstreamRequest } from '../exchange/upstream.ts';
 import { HandshakeFailed } from '../upstream/handshake.ts';
 import type { CallerSessions } from './caller-sessions.ts';
-import { newSession } from './bridged-session.ts';
+import { newSession } from './wire/bridged-session.ts';
 import { knownCallSession, openCallSession } from './call-session.ts';
-import { ClientSide } from './client-side.ts';
+import { ClientSide } from './wire/client-side.ts';
 import { Greetings, type Greeting } from './greetings.ts';
-import { objectOf } from './json-object.ts';
-import { serverCapabilities } from './same-capabilities.ts';
+import { objectOf } from './wire/json-object.ts';
+import { serverCapabilities } from './wire/same-capabilities.ts';
 import { NewerCall, type NewerCallDeps } from './newer-call.ts';
 import { NewerStream } from './newer-stream.ts';
-import { credentialHeaders, credentialKey, identityOf } from './newer-request.ts';
+import { credentialHeaders, credentialKey, identityOf } from './wire/newer-request.ts';
 import { type RequestIdentity, requestIdentity } from './older-request.ts';
 
 export interface NewerClientsDeps {

@@ -9,7 +9,7 @@ import { isEventStream } from '../exchange/headers.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, Upstream } from '../exchange/upstream.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import { type CallSession, postMessage } from './call-session.ts';
-import type { ClientSide } from './client-side.ts';
+import type { ClientSide } from './wire/client-side.ts';
 import { streamHeaders } from './newer-call.ts';
 
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';

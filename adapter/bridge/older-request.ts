@@ -1,7 +1,7 @@
 import { locate, members, splice } from '../exchange/scanning/json-scan.ts';
-import { isObject, objectOf } from './json-object.ts';
-import { isProtocolMeta } from './newer-request.ts';
-import { clientCapabilities } from './same-capabilities.ts';
+import { isObject, objectOf } from './wire/json-object.ts';
+import { isProtocolMeta } from './wire/newer-request.ts';
+import { clientCapabilities } from './wire/same-capabilities.ts';
 
 /** What a request of a client without sessions says of who makes it (MCP 2026-07-28, per-request metadata). */
 export interface RequestIdentity {

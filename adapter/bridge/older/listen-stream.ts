@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 
-import { METHOD_NOT_FOUND, type Request } from '../exchange/message.ts';
-import { locate, splice, withoutMember } from '../exchange/scanning/json-scan.ts';
-import type { ResponseControl, Upstream } from '../exchange/upstream.ts';
-import type { ClientSide } from './client-side.ts';
-import { bodyOf, type ClientIdentity, newerHeaders, newerRequest } from './newer-request.ts';
+import { METHOD_NOT_FOUND, type Request } from '../../exchange/message.ts';
+import { locate, splice, withoutMember } from '../../exchange/scanning/json-scan.ts';
+import type { ResponseControl, Upstream } from '../../exchange/upstream.ts';
+import type { ClientSide } from '../wire/client-side.ts';
+import { bodyOf, type ClientIdentity, newerHeaders, newerRequest } from '../wire/newer-request.ts';
 import type { Told } from './older-greeting.ts';
 import { pause } from './pause.ts';
 import { errorCode, isSuspect } from './refusals.ts';
-import { Round, type RoundAnswer } from './round.ts';
+import { Round, type RoundAnswer } from '../wire/round.ts';
 
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';

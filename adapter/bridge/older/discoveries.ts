@@ -1,10 +1,10 @@
-import type { Cache, Caches } from '../caches.ts';
-import { SESSIONLESS_REVISION } from '../exchange/message.ts';
-import type { Upstream } from '../exchange/upstream.ts';
-import { MAX_DISCOVERY_CHARS } from '../limits.ts';
-import { ownRequest } from '../upstream/own-request.ts';
-import { objectOf } from './json-object.ts';
-import { SESSIONLESS_META, sessionlessHeaders } from '../upstream/revision-probe.ts';
+import type { Cache, Caches } from '../../caches.ts';
+import { SESSIONLESS_REVISION } from '../../exchange/message.ts';
+import type { Upstream } from '../../exchange/upstream.ts';
+import { MAX_DISCOVERY_CHARS } from '../../limits.ts';
+import { ownRequest } from '../../upstream/own-request.ts';
+import { objectOf } from '../wire/json-object.ts';
+import { SESSIONLESS_META, sessionlessHeaders } from '../../upstream/revision-probe.ts';
 
 /** What a server says of itself (MCP 2026-07-28, `server/discover`). */
 export interface Discovery {

@@ -1,7 +1,7 @@
-import { AdapterError } from '../errors.ts';
-import { locate, members } from '../exchange/scanning/json-scan.ts';
-import { MAX_QUESTIONS, MAX_QUESTIONS_CHARS, MAX_REQUEST_STATE_CHARS } from '../limits.ts';
-import type { Asks } from './newer-request.ts';
+import { AdapterError } from '../../errors.ts';
+import { locate, members } from '../../exchange/scanning/json-scan.ts';
+import { MAX_QUESTIONS, MAX_QUESTIONS_CHARS, MAX_REQUEST_STATE_CHARS } from '../../limits.ts';
+import type { Asks } from '../wire/newer-request.ts';
 
 /** A question that stands in an `input_required` result (MCP 2026-07-28, multi round-trip requests). */
 export interface Question {

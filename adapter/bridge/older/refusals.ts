@@ -1,5 +1,5 @@
-import { METHOD_NOT_FOUND } from '../exchange/message.ts';
-import { locate } from '../exchange/scanning/json-scan.ts';
+import { METHOD_NOT_FOUND } from '../../exchange/message.ts';
+import { locate } from '../../exchange/scanning/json-scan.ts';
 import { saysNothing } from './discoveries.ts';
 
 /** Codes of MCP 2026-07-28 that servers answer with. */

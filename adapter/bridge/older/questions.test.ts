@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_QUESTIONS, MAX_QUESTIONS_CHARS, MAX_REQUEST_STATE_CHARS } from '../limits.ts';
-import type { Asks } from './newer-request.ts';
+import { MAX_QUESTIONS, MAX_QUESTIONS_CHARS, MAX_REQUEST_STATE_CHARS } from '../../limits.ts';
+import type { Asks } from '../wire/newer-request.ts';
 import { lacking, missingIn, type Question, questionsIn } from './questions.ts';
 
 const ALL: Asks = { elicitation: true, elicitationUrl: true, sampling: true, roots: true };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Caches } from '../caches.ts';
-import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
-import { MAX_DISCOVERY_CHARS } from '../limits.ts';
+import { Caches } from '../../caches.ts';
+import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
+import { MAX_DISCOVERY_CHARS } from '../../limits.ts';
 import { Discoveries, type Discovery } from './discoveries.ts';
 
 const SPOKEN = { supportedVersions: ['2026-07-28'] };

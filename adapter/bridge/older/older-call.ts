@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 
-import { AdapterError, answersOverloaded, ERRORS, rpcErrorText } from '../errors.ts';
-import type { Holder } from '../byte-account.ts';
-import { errorResult } from '../exchange/edited-call.ts';
-import { progressToken, type Request } from '../exchange/message.ts';
-import { locate, splice } from '../exchange/scanning/json-scan.ts';
-import type { ParameterHeader } from '../exchange/sessionless-headers.ts';
-import type { ResponseControl, Upstream } from '../exchange/upstream.ts';
-import { UNCOUNTED_BYTES } from '../limits.ts';
-import type { BusKey, MessageBus } from '../state/message-bus.ts';
+import { AdapterError, answersOverloaded, ERRORS, rpcErrorText } from '../../errors.ts';
+import type { Holder } from '../../byte-account.ts';
+import { errorResult } from '../../exchange/edited-call.ts';
+import { progressToken, type Request } from '../../exchange/message.ts';
+import { locate, splice } from '../../exchange/scanning/json-scan.ts';
+import type { ParameterHeader } from '../../exchange/sessionless-headers.ts';
+import type { ResponseControl, Upstream } from '../../exchange/upstream.ts';
+import { UNCOUNTED_BYTES } from '../../limits.ts';
+import type { BusKey, MessageBus } from '../../state/message-bus.ts';
 import { type Answers, askClient } from './ask-client.ts';
-import type { ClientSide } from './client-side.ts';
+import type { ClientSide } from '../wire/client-side.ts';
 import { saysNothing } from './discoveries.ts';
-import { bodyOf, type ClientIdentity, newerHeaders, newerRequest, type NewerParts } from './newer-request.ts';
+import { bodyOf, type ClientIdentity, newerHeaders, newerRequest, type NewerParts } from '../wire/newer-request.ts';
 import { olderResponse } from './older-result.ts';
 import { pause } from './pause.ts';
 import { type Asked, lacking, missingIn, type Question, questionsIn } from './questions.ts';
 import { errorCode, HEADER_MISMATCH, isSuspect, MISSING_CAPABILITY, UNSUPPORTED_REVISION } from './refusals.ts';
-import { Round, type RoundAnswer, RoundFailed } from './round.ts';
+import { Round, type RoundAnswer, RoundFailed } from '../wire/round.ts';
 
 /** After so many rounds of questions a call is given up. */
 const MAX_ROUNDS = 8;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import type { UpstreamSession } from '../exchange/upstream.ts';
+import type { UpstreamSession } from '../../exchange/upstream.ts';
 
 /**
  * In place of the id of an upstream session: the upstream speaks the revision without sessions only, so this one is kept here.

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { FakeExchange } from '../exchange/testing/fake-upstream.ts';
-import type { ControlMessage } from '../state/message-bus.ts';
+import type { FakeExchange } from '../../exchange/testing/fake-upstream.ts';
+import type { ControlMessage } from '../../state/message-bus.ts';
 import { BridgedClient } from './testing/bridged-client.ts';
 import { ClientSink } from './testing/client-sink.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ClientSide } from './client-side.ts';
-import { ClientSink } from './testing/client-sink.ts';
+import { ClientSink } from '../older/testing/client-sink.ts';
 
 const sides = (responses: number): { sink: ClientSink; client: ClientSide } => {
   const sink = new ClientSink();

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { ANSWER_LIMITS } from '../../lib/json/json-limits.ts';
-import { Holder } from '../byte-account.ts';
-import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
-import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from '../limits.ts';
-import { sampleAccount } from '../testing/sample-account.ts';
+import { ANSWER_LIMITS } from '../../../lib/json/json-limits.ts';
+import { Holder } from '../../byte-account.ts';
+import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
+import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from '../../limits.ts';
+import { sampleAccount } from '../../testing/sample-account.ts';
 import { Round, type RoundAnswer } from './round.ts';
 
 const ID = '9007199254740993';

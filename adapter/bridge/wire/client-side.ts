@@ -1,5 +1,5 @@
-import type { ResponseHead, ResponseSink } from '../exchange/upstream.ts';
-import { messageFrame } from '../exchange/scanning/sse-frames.ts';
+import type { ResponseHead, ResponseSink } from '../../exchange/upstream.ts';
+import { messageFrame } from '../../exchange/scanning/sse-frames.ts';
 
 const JSON_HEAD: ResponseHead = {
   status: 200,

@@ -1,6 +1,6 @@
-import { FrameSplitter } from '../../exchange/scanning/sse-frames.ts';
-import { isEventStream } from '../../exchange/headers.ts';
-import type { ResponseControl, ResponseHead, ResponseSink } from '../../exchange/upstream.ts';
+import { FrameSplitter } from '../../../exchange/scanning/sse-frames.ts';
+import { isEventStream } from '../../../exchange/headers.ts';
+import type { ResponseControl, ResponseHead, ResponseSink } from '../../../exchange/upstream.ts';
 
 /** What a client of the bridge gets, as it comes. */
 export class ClientSink implements ResponseSink {

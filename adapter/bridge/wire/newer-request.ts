@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 
-import { namesRequest } from '../exchange/headers.ts';
-import { SESSIONLESS_REVISION, type Body, type Request } from '../exchange/message.ts';
-import { members, locate, splice } from '../exchange/scanning/json-scan.ts';
-import { NAME_PARAMETER, type ParameterHeader } from '../exchange/sessionless-headers.ts';
-import { encodeHeader, repeatedHeaders } from '../tools/parameter-headers.ts';
-import { sessionlessHeaders } from '../upstream/revision-probe.ts';
+import { namesRequest } from '../../exchange/headers.ts';
+import { SESSIONLESS_REVISION, type Body, type Request } from '../../exchange/message.ts';
+import { members, locate, splice } from '../../exchange/scanning/json-scan.ts';
+import { NAME_PARAMETER, type ParameterHeader } from '../../exchange/sessionless-headers.ts';
+import { encodeHeader, repeatedHeaders } from '../../tools/parameter-headers.ts';
+import { sessionlessHeaders } from '../../upstream/revision-probe.ts';
 import { isObject, objectOf } from './json-object.ts';
 import { clientCapabilities } from './same-capabilities.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { FakeExchange } from '../exchange/testing/fake-upstream.ts';
+import type { FakeExchange } from '../../exchange/testing/fake-upstream.ts';
 import { BridgedClient } from './testing/bridged-client.ts';
 import type { ClientSink } from './testing/client-sink.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Holder } from '../byte-account.ts';
-import type { FakeExchange } from '../exchange/testing/fake-upstream.ts';
-import { parseBody } from '../exchange/message.ts';
-import { sampleAccount } from '../testing/sample-account.ts';
+import { Holder } from '../../byte-account.ts';
+import type { FakeExchange } from '../../exchange/testing/fake-upstream.ts';
+import { parseBody } from '../../exchange/message.ts';
+import { sampleAccount } from '../../testing/sample-account.ts';
 import { BridgedClient } from './testing/bridged-client.ts';
 import { ClientSink } from './testing/client-sink.ts';
 

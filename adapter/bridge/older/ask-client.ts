@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
-import { locate } from '../exchange/scanning/json-scan.ts';
-import type { BusKey, MessageBus } from '../state/message-bus.ts';
+import { locate } from '../../exchange/scanning/json-scan.ts';
+import type { BusKey, MessageBus } from '../../state/message-bus.ts';
 import { isUrlMode, type Question } from './questions.ts';
 
 /** What came of the questions: results (JSON texts) by the server's keys, or the error (JSON text) that one was answered with. */

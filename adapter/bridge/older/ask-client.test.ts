@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { MemoryBus } from '../state/memory/memory-bus.ts';
-import type { BusKey } from '../state/message-bus.ts';
-import { sampleAccount } from '../testing/sample-account.ts';
+import { MemoryBus } from '../../state/memory/memory-bus.ts';
+import type { BusKey } from '../../state/message-bus.ts';
+import { sampleAccount } from '../../testing/sample-account.ts';
 import { answerCarrier, type Answers, askClient, isAskedId } from './ask-client.ts';
 import type { Question } from './questions.ts';
 

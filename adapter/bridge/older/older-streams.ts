@@ -1,8 +1,8 @@
-import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from '../exchange/upstream.ts';
-import { ClientSide } from './client-side.ts';
+import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from '../../exchange/upstream.ts';
+import { ClientSide } from '../wire/client-side.ts';
 import type { Discovery } from './discoveries.ts';
 import { ListenStream } from './listen-stream.ts';
-import { identityOf } from './newer-request.ts';
+import { identityOf } from '../wire/newer-request.ts';
 import { takesSubscriptions, toldOf } from './older-greeting.ts';
 import { Registry } from './registry.ts';
 

@@ -1,4 +1,4 @@
-import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../exchange/upstream.ts';
+import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../../exchange/upstream.ts';
 import type { OlderClients } from './older-clients.ts';
 
 const METHOD_NOT_ALLOWED = 405;

@@ -1,13 +1,19 @@
-import { ANSWER_LIMITS, JsonLimitError, parseJson } from '../../lib/json/json-limits.ts';
-import { KeptParts } from '../../lib/stream/kept-parts.ts';
-import type { ByteShare, Holder } from '../byte-account.ts';
-import { answersOverloaded } from '../errors.ts';
-import { isEventStream } from '../exchange/headers.ts';
-import { isId } from '../exchange/message.ts';
-import { locate, splice } from '../exchange/scanning/json-scan.ts';
-import { FrameSplitter } from '../exchange/scanning/sse-frames.ts';
-import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamRequest } from '../exchange/upstream.ts';
-import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from '../limits.ts';
+import { ANSWER_LIMITS, JsonLimitError, parseJson } from '../../../lib/json/json-limits.ts';
+import { KeptParts } from '../../../lib/stream/kept-parts.ts';
+import type { ByteShare, Holder } from '../../byte-account.ts';
+import { answersOverloaded } from '../../errors.ts';
+import { isEventStream } from '../../exchange/headers.ts';
+import { isId } from '../../exchange/message.ts';
+import { locate, splice } from '../../exchange/scanning/json-scan.ts';
+import { FrameSplitter } from '../../exchange/scanning/sse-frames.ts';
+import type {
+  ResponseControl,
+  ResponseHead,
+  ResponseSink,
+  Upstream,
+  UpstreamRequest,
+} from '../../exchange/upstream.ts';
+import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from '../../limits.ts';
 
 /** The end of one request to a server without sessions. */
 export interface RoundAnswer {

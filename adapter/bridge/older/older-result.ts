@@ -1,4 +1,4 @@
-import { elements, locate, members, type Span, splice } from '../exchange/scanning/json-scan.ts';
+import { elements, locate, members, type Span, splice } from '../../exchange/scanning/json-scan.ts';
 
 /** Members of results that older revisions do not know (MCP 2026-07-28, results and caching). */
 const OF_NEWER = new Set(['resultType', 'ttlMs', 'cacheScope']);

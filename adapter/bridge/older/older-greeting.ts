@@ -1,6 +1,6 @@
 import type { Discovery } from './discoveries.ts';
-import { objectOf } from './json-object.ts';
-import { serverCapabilities } from './same-capabilities.ts';
+import { objectOf } from '../wire/json-object.ts';
+import { serverCapabilities } from '../wire/same-capabilities.ts';
 
 /** Revisions that are opened by `initialize`; the last is what a client gets that asks for any other. */
 const REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];

@@ -1,11 +1,11 @@
-import { createRedaction } from '../../../lib/redaction/redact.ts';
-import { Caches } from '../../caches.ts';
-import { parseBody } from '../../exchange/message.ts';
-import { type FakeExchange, FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
-import type { UpstreamRequest, UpstreamSession } from '../../exchange/upstream.ts';
-import { MemoryBus } from '../../state/memory/memory-bus.ts';
-import { sampleAccount } from '../../testing/sample-account.ts';
-import { bridgedSessionId } from '../bridged-session.ts';
+import { createRedaction } from '../../../../lib/redaction/redact.ts';
+import { Caches } from '../../../caches.ts';
+import { parseBody } from '../../../exchange/message.ts';
+import { type FakeExchange, FakeUpstream } from '../../../exchange/testing/fake-upstream.ts';
+import type { UpstreamRequest, UpstreamSession } from '../../../exchange/upstream.ts';
+import { MemoryBus } from '../../../state/memory/memory-bus.ts';
+import { sampleAccount } from '../../../testing/sample-account.ts';
+import { bridgedSessionId } from '../../wire/bridged-session.ts';
 import { OlderClients } from '../older-clients.ts';
 import { ClientSink } from './client-sink.ts';
 
