@@ -111,7 +111,7 @@ describe('a client that is asked', () => {
   });
 
   test('is asked nothing more when the bus is down', async () => {
-    vi.mocked(bus.follow).mockImplementationOnce(follow).mockRejectedValueOnce(new Error('down'));
+    vi.spyOn(bus, 'follow').mockImplementationOnce(follow).mockRejectedValueOnce(new Error('down'));
     await expect(ask(form, roots)).rejects.toThrow('down');
     expect(said.map(({ method }) => method)).toEqual(['elicitation/create', 'notifications/cancelled']);
   });

@@ -107,12 +107,12 @@ export async function startNewerServer(first: Speaks = 'newer'): Promise<NewerSe
   const newSessions = () => createStreamableSessions(() => create(() => textResult('Hello, whoever.')));
   let speaks = first;
   let sessions = newSessions();
-  let listens = 0;
+  const listens = { since: 0 };
   const fetch = async (request: Request): Promise<Response> => {
     if (speaks === 'older') return sessions(request);
     const response = await modern.fetch(request);
     if (request.headers.get('mcp-method') === 'subscriptions/listen' && response.ok) {
-      listens += 1;
+      listens.since += 1;
       events.emit('listened');
     }
     return response;
@@ -138,8 +138,8 @@ export async function startNewerServer(first: Speaks = 'newer'): Promise<NewerSe
     breakConnections: () => listener.closeAllConnections(),
     async listened(times) {
       const signal = AbortSignal.timeout(20_000);
-      while (listens < times) await once(events, 'listened', { signal });
-      listens = 0;
+      while (listens.since < times) await once(events, 'listened', { signal });
+      listens.since = 0;
     },
     touch: (uri) => modern.notify.resourceUpdated(uri),
     toolsChanged: () => modern.notify.toolsChanged(),
