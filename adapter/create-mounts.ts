@@ -1,9 +1,9 @@
 import type { ConnectRules } from '../lib/net/guarded-connect.ts';
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
 import { BridgedUpstream } from './bridge/bridged-upstream.ts';
-import { CallerSessions } from './bridge/caller-sessions.ts';
-import { NewerClients } from './bridge/newer-clients.ts';
-import { OlderClients } from './bridge/older-clients.ts';
+import { CallerSessions } from './bridge/newer/caller-sessions.ts';
+import { NewerClients } from './bridge/newer/newer-clients.ts';
+import { OlderClients } from './bridge/older/older-clients.ts';
 import { type EffectiveServer, effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
 import { throttled } from '../lib/throttled.ts';
 import type { Redact } from '../lib/redaction/redact.ts';
@@ -142,10 +142,11 @@ function lockingOf(serverId: string, { lock, caches, logger, telemetry, bus }: M
 /** The bridge between clients and upstreams of other revisions; undefined where it is switched off. */
 function bridgeOf({ id: serverId, upstream: settings }: EffectiveServer, parts: MountDeps): MountOptions['bridge'] {
   const { bridge, bridge_sessions: kept } = settings;
-  const { bus, caches, redact, listTtlMs, store, sessions } = parts;
+  const { bus, caches, redact, listTtlMs, store, sessions, telemetry } = parts;
   if (bridge === 'off' || sessions === undefined) return undefined;
+  const onRounds = (rounds: number): void => telemetry.bridged({ serverId, direction: 'older_client', rounds });
   return (upstream, revisions) => {
-    const older = new OlderClients({ serverId, upstream, bus, caches, redact, listTtlMs, onRounds: () => undefined });
+    const older = new OlderClients({ serverId, upstream, bus, caches, redact, listTtlMs, onRounds });
     const callerSessions =
       kept === 'per_call' ? undefined : new CallerSessions({ serverId, upstream, store, sessions });
     const newer = new NewerClients({

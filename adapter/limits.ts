@@ -43,6 +43,13 @@ export const MAX_HELD_CHARS = 1 << 20;
 export const MAX_HELD_FRAMES = 100;
 /** Whitespace before a message; nobody waits for what comes after more of it. */
 export const MAX_LEADING_CHARS = 1 << 20;
+/** What a server without sessions may ask at once, and in how many characters. */
+export const MAX_QUESTIONS = 32;
+export const MAX_QUESTIONS_CHARS = 4 << 20;
+/** What such a server wants to be told again with the answers. */
+export const MAX_REQUEST_STATE_CHARS = 256 << 10;
+/** What such a server may say of itself. */
+export const MAX_DISCOVERY_CHARS = 256 << 10;
 /** A smaller answer is not counted: there are too many of them, and they are over at once. */
 export const UNCOUNTED_BYTES = 16 << 10;
 

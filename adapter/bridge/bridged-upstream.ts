@@ -10,11 +10,12 @@ import type {
 } from '../exchange/upstream.ts';
 import { INSPECTED_BYTES } from '../limits.ts';
 import type { RevisionProbe } from '../upstream/revision-probe.ts';
-import { positionOf } from './caller-sessions.ts';
-import { isBridged } from './bridged-session.ts';
-import type { NewerClients } from './newer-clients.ts';
-import { credentialHeaders, credentialKey } from './newer-request.ts';
-import type { OlderClients } from './older-clients.ts';
+import { positionOf } from './newer/caller-sessions.ts';
+import { isBridged } from './wire/bridged-session.ts';
+import type { NewerClients } from './newer/newer-clients.ts';
+import { credentialHeaders, credentialKey } from './wire/newer-request.ts';
+import { LostToNewer } from './older/lost-to-newer.ts';
+import type { OlderClients } from './older/older-clients.ts';
 
 /** Refusals of a client, or of this moment, that say nothing of revisions. */
 const NO_EVIDENCE = new Set([401, 403, 408, 425, 429]);
@@ -47,7 +48,8 @@ export class BridgedUpstream implements Upstream {
     else if (isBridged(session)) this.#older.send(request, sink);
     else if (session.upstreamSessionId === undefined && request.method === 'POST') {
       this.#inner.send(request, new Opening(request, sink, this.#older));
-    } else this.#inner.send(request, sink);
+    } else if (request.method === 'GET') this.#inner.send(request, new LostToNewer(request, sink, this.#older));
+    else this.#inner.send(request, sink);
   }
 
   #sendSessionless(request: UpstreamRequest, sink: ResponseSink): void {

@@ -29,7 +29,10 @@ const NEVER_FORWARDED = new Set([
 ]);
 
 /** They name a request, and not who makes it. */
-export const OF_ONE_REQUEST = new Set(['traceparent', 'tracestate', 'x-correlation-id', 'x-request-id']);
+const OF_ONE_REQUEST = new Set(['traceparent', 'tracestate', 'x-correlation-id', 'x-request-id']);
+
+/** Whether a header (in lower case) belongs to one request, also by what traces it. */
+export const namesRequest = (lower: string): boolean => OF_ONE_REQUEST.has(lower) || lower === 'baggage';
 
 const USER_AGENT = 'user-agent';
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import type { ReconcileResult } from '../files/reconcile/reconcile-storage.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
+import type { Mount } from '../mount/mount.ts';
 import {
   type HealthObject,
   healthObject,
@@ -56,6 +57,18 @@ describe('the health of an upstream', () => {
       breaker: expect.objectContaining({ state: 'closed' }),
       detail: 'upstream_ping_disabled',
     });
+  });
+
+  test.for([
+    ['modern', true],
+    ['legacy', false],
+    ['declined', false],
+    ['unknown', undefined],
+    [undefined, undefined],
+  ] as const)('says whether it speaks the revision without sessions: %s', ([known, sessionless]) => {
+    const mount = { ...sampleMount(), revisions: { known } as Mount['revisions'] };
+    expect(serverHealth(mount, 'u', NOW).sessionless).toBe(sessionless);
+    expect('sessionless' in serverHealth(mount, 'u', NOW)).toBe(sessionless !== undefined);
   });
 
   test('is ok before the first ping, degraded after one that failed and while the breaker is not closed', async () => {

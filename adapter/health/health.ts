@@ -71,6 +71,8 @@ export interface ServerHealth {
   breaker: Record<string, string | number>;
   ping?: object;
   detail?: string;
+  /** Whether it speaks the revision without sessions (2026-07-28); left out while that is not known. */
+  sessionless?: boolean;
   /** Entries of `adapters` that do not fit what the server lists; the sentence only for callers with the token. */
   file_rules?: { entry: number; reason: string; message?: string }[];
   /** Files that tools have named and that were not taken; only for callers with the token. */
@@ -89,7 +91,14 @@ export function unreachedServers(mounts: readonly Pick<Mount, 'serverId' | 'ping
 
 /** The state of one upstream as this replica sees it. */
 export function serverHealth(mount: Mount, upstreamUrl: string, now: number): ServerHealth {
-  const base = { server_id: mount.serverId, mount_path: mount.path, upstream_url: upstreamUrl, ...fileRules(mount) };
+  const { known } = mount.revisions;
+  const base = {
+    server_id: mount.serverId,
+    mount_path: mount.path,
+    upstream_url: upstreamUrl,
+    ...(known !== undefined && known !== 'unknown' && { sessionless: known === 'modern' }),
+    ...fileRules(mount),
+  };
   const breaker = mount.breaker.snapshot(now);
   if (mount.ping === undefined) return { ...base, status: 'ok', breaker, detail: 'upstream_ping_disabled' };
   const ping = mount.ping.snapshot();

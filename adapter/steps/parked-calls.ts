@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { OWNER_LEASE_MS, ParkedCall, QUESTION_TTL_MS } from '../bridge/parked-call.ts';
+import { OWNER_LEASE_MS, ParkedCall, QUESTION_TTL_MS } from '../bridge/parked/parked-call.ts';
 import {
   after,
   ORDERS,
@@ -9,8 +9,8 @@ import {
   parkedKey,
   type ParkedOrder,
   roundLock,
-} from '../bridge/parked-entry.ts';
-import { isParkedState, openParked, type ParkedState, sealParked } from '../bridge/parked-state.ts';
+} from '../bridge/parked/parked-entry.ts';
+import { isParkedState, openParked, type ParkedState, sealParked } from '../bridge/parked/parked-state.ts';
 import { AdapterError, rpcErrorText } from '../errors.ts';
 import { errorResult } from '../exchange/edited-call.ts';
 import { completeCall } from '../exchange/answers/own-result.ts';

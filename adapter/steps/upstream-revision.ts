@@ -1,7 +1,7 @@
 import { AdapterError } from '../errors.ts';
 import { type Message, modernRevision, SESSIONLESS_REVISION } from '../exchange/message.ts';
 import { headerMismatch } from '../exchange/sessionless-headers.ts';
-import { LOG_LEVELS } from '../bridge/log-levels.ts';
+import { LOG_LEVELS } from '../bridge/wire/log-levels.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
 import type { ToolParameters } from '../tools/tool-parameters.ts';
 import { noWorkspace } from '../sessions/workspace-record.ts';

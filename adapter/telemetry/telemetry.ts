@@ -33,6 +33,8 @@ export interface Telemetry {
   fileRule(observed: { readonly serverId: string; readonly reason: 'no_tool' | 'no_argument' | 'not_taken' }): void;
   /** What a server lists differs from the tool lock in a way that was not told before. */
   lockDrift(observed: { readonly serverId: string }): void;
+  /** A request over the bridge between revisions has come to its end. */
+  bridged(observed: BridgedObservation): void;
   filesRemoved(observed: FilesRemovedObservation): void;
   /** Whether a server can be used: after its wiring at the start, and whenever it was tried again. */
   wiring(observed: { readonly serverId: string; readonly result: 'ready' | 'retry' }): void;
@@ -75,6 +77,14 @@ export interface NestedCallObservation {
   readonly bytesOut: number;
   /** Id of the request whose code made the call. */
   readonly parentRequestId?: string | undefined;
+}
+
+export interface BridgedObservation {
+  readonly serverId: string;
+  /** Whose revision the server does not speak: clients with sessions, or those without. */
+  readonly direction: 'older_client' | 'newer_client';
+  /** How often the server has asked the client meanwhile: few, as there is a limit. */
+  readonly rounds: number;
 }
 
 export interface UploadObservation {
@@ -249,6 +259,7 @@ export const noTelemetry: Telemetry = {
   spilled: nothing,
   fileRule: nothing,
   lockDrift: nothing,
+  bridged: nothing,
   filesRemoved: nothing,
   wiring: nothing,
   cleanup: nothing,

@@ -15,6 +15,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'adapter/tool-lock',
     'adapter/code-mode',
     'adapter/sessions',
+    'adapter/revisions',
     'identity',
     'adapter/endpoints',
   ],

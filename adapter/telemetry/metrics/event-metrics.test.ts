@@ -175,6 +175,11 @@ const EVENTS: readonly [string, (metrics: Metrics) => void, Readonly<Record<stri
     { adapter_upstream_messages_dropped_total: [{ server_id: 'files', reason: 'member' }, 3] },
   ],
   [
+    'a request over the bridge',
+    (metrics) => metrics.bridged({ serverId: 'files', direction: 'older_client', rounds: 2 }),
+    { adapter_bridged_requests_total: [{ server_id: 'files', direction: 'older_client', rounds: '2' }, 1] },
+  ],
+  [
     'a call that a limit refuses',
     (metrics) => metrics.limited({ serverId: 'files', per: 'caller+tool', limit: 'rate' }),
     { adapter_calls_limited_total: [{ server_id: 'files', per: 'caller+tool', limit: 'rate' }, 1] },

@@ -38,6 +38,7 @@ export class EventMetrics {
       spilled: aggregation.counter(ADAPTER_METRICS.resultsSpilled),
       fileRules: aggregation.counter(ADAPTER_METRICS.fileRules),
       lockDrifts: aggregation.counter(ADAPTER_METRICS.lockDrifts),
+      bridged: aggregation.counter(ADAPTER_METRICS.bridged),
       filesRemoved: aggregation.counter(ADAPTER_METRICS.filesRemoved),
       wiring: aggregation.counter(ADAPTER_METRICS.wiringRuns),
       cleanups: aggregation.counter(ADAPTER_METRICS.cleanupCycles),
@@ -108,6 +109,10 @@ export class EventMetrics {
 
   lockDrift({ serverId }: Observed<'lockDrift'>): void {
     this.#instruments.lockDrifts.add(1, { server_id: this.#server(serverId) });
+  }
+
+  bridged({ serverId, direction, rounds }: Observed<'bridged'>): void {
+    this.#instruments.bridged.add(1, { server_id: this.#server(serverId), direction, rounds: String(rounds) });
   }
 
   filesRemoved({ kind, reason, files }: Observed<'filesRemoved'>): void {

@@ -363,6 +363,15 @@ export const ADAPTER_METRICS = {
       'and in /healthz.',
     attributes: ['server_id'],
   },
+  bridged: {
+    name: 'adapter_bridged_requests_total',
+    instrument: 'counter',
+    unit: '{request}',
+    description:
+      'Requests of clients whose protocol revision the server does not speak: older_client (with sessions, at a server of ' +
+      '2026-07-28 only), newer_client; by the rounds of questions that they took, 0 to 8.',
+    attributes: ['server_id', 'direction', 'rounds'],
+  },
   filesRemoved: {
     name: 'adapter_files_removed_total',
     instrument: 'counter',

@@ -39,6 +39,7 @@ export class QueuedTelemetry implements Telemetry {
   readonly spilled;
   readonly fileRule;
   readonly lockDrift;
+  readonly bridged;
   readonly filesRemoved;
   readonly wiring;
   readonly cleanup;
@@ -78,6 +79,7 @@ export class QueuedTelemetry implements Telemetry {
     this.spilled = this.#queued(events.spilled.bind(events));
     this.fileRule = this.#queued(events.fileRule.bind(events));
     this.lockDrift = this.#queued(events.lockDrift.bind(events));
+    this.bridged = this.#queued(events.bridged.bind(events));
     this.filesRemoved = this.#queued(events.filesRemoved.bind(events));
     this.wiring = this.#queued(events.wiring.bind(events));
     this.cleanup = this.#queued(events.cleanup.bind(events));

@@ -24,6 +24,7 @@ export class RecordingTelemetry implements Telemetry {
   readonly spilled = this.#keeps('spilled');
   readonly fileRule = this.#keeps('fileRule');
   readonly lockDrift = this.#keeps('lockDrift');
+  readonly bridged = this.#keeps('bridged');
   readonly filesRemoved = this.#keeps('filesRemoved');
   readonly wiring = this.#keeps('wiring');
   readonly cleanup = this.#keeps('cleanup');

@@ -90,6 +90,7 @@ export const COUNTS: readonly Count[] = [
     1,
   ),
   count('request_rejections_total', { server_id: 'hurried', reason: 'call_limit_exceeded' }, 1),
+  count('bridged_requests_total', { server_id: 'newer', direction: 'older_client', rounds: '0' }, 1),
   count('calls_limited_total', { server_id: 'hurried', per: 'tool', limit: 'rate' }, 1),
   count('request_rejections_total', { server_id: 'down', reason: 'upstream_blocked_by_breaker' }),
   // The link of the upload page is a URL of its own.

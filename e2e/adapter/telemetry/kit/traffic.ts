@@ -27,6 +27,8 @@ export async function traffic(watched: Watched): Promise<void> {
   // What it returns is too long.
   const source = `await call_tool("echo", { by: "code" }); return "x".repeat(${LONG_CHARS});`;
   await execute(code.at(adapter), source, 'code');
+  const newer = await openSession(adapter, { headers, path: '/mcp/newer' });
+  await newer.at(adapter).tool('plain');
   await refusals(watched);
   await drain(door.end());
 }

@@ -7,6 +7,7 @@ import type { RedisServer } from '../../../support/redis.ts';
 import type { JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../../support/scripted-upstream/scripted-upstream.ts';
 import { secret } from '../../../support/secrets/secret.ts';
+import { startNewerServer } from '../../bridge/kit/newer-server.ts';
 import { accessTo, mounted } from '../../kit/deployment.ts';
 
 const TOKEN = secret('token of the clients');
@@ -31,7 +32,7 @@ export interface Watched extends AsyncDisposable {
 }
 
 /**
- * Servers: `up`, with wrapped tools; `hurried`, with a time limit; `code`, in code mode; `down`, which nobody serves. What happens by itself
+ * Servers: `up`, with wrapped tools; `hurried`, with a time limit; `code`, in code mode; `newer`, without sessions; `down`, which nobody serves. What happens by itself
  * happens within a second.
  *
  * @param telemetry the section of that name
@@ -58,6 +59,7 @@ export async function startWatched(
       return { content: [] };
     },
   });
+  const newer = started.use(await startNewerServer());
   const root = await mkdtemp(join(tmpdir(), 'watched-'));
   started.defer(() => rm(root, { recursive: true, force: true, maxRetries: 5 }));
   // Nothing of the server is what was approved; nothing is hidden for it.
@@ -96,6 +98,7 @@ export async function startWatched(
         limits: [{ per: 'tool', rate: '1/h' }],
       }),
       mounted('code', upstream.url, { code_mode_enabled: true, results: { spill_over_chars: LONG_CHARS - 1 } }),
+      mounted('newer', newer.url),
       mounted('down', `http://127.0.0.1:${await freePort()}/mcp`),
     ],
     telemetry,

@@ -1,0 +1,195 @@
+import { SESSIONLESS_REVISION, type Body, METHOD_NOT_FOUND, type Request } from '../../exchange/message.ts';
+import type { ExchangePosition, ResponseSink, Upstream, UpstreamRequest } from '../../exchange/upstream.ts';
+import { HandshakeFailed } from '../../upstream/handshake.ts';
+import type { CallerSessions } from './caller-sessions.ts';
+import { newSession } from '../wire/bridged-session.ts';
+import { knownCallSession, openCallSession } from './call-session.ts';
+import { ClientSide } from '../wire/client-side.ts';
+import { Greetings, type Greeting } from './greetings.ts';
+import { objectOf } from '../wire/json-object.ts';
+import { serverCapabilities } from '../wire/same-capabilities.ts';
+import { NewerCall, type NewerCallDeps } from './newer-call.ts';
+import { NewerStream } from './newer-stream.ts';
+import { credentialHeaders, credentialKey, identityOf } from '../wire/newer-request.ts';
+import { type RequestIdentity, requestIdentity } from './older-request.ts';
+
+export interface NewerClientsDeps {
+  readonly serverId: string;
+  /** Of the older revisions. */
+  readonly upstream: Upstream;
+  readonly listTtlMs: number;
+  /** Sessions that callers keep; undefined: each call has one of its own. */
+  readonly callerSessions: CallerSessions | undefined;
+  /** All callers have the same. */
+  readonly sharesSessions: boolean;
+}
+
+/** Methods of sessions, which the newer revision does not have. */
+const OF_SESSIONS = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'tasks/list',
+  'tasks/get',
+  'tasks/result',
+  'tasks/update',
+  'tasks/cancel',
+]);
+const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
+
+/** Clients without sessions (MCP 2026-07-28) at a server that wants one: each of their requests gets one of its own. */
+export class NewerClients {
+  readonly #deps: NewerClientsDeps;
+  readonly #greetings: Greetings;
+  /** By the names of their exchanges. */
+  readonly #calls = new Map<string, NewerCall>();
+
+  constructor(deps: NewerClientsDeps) {
+    this.#deps = deps;
+    this.#greetings = new Greetings(deps.serverId, deps.upstream, deps.listTtlMs);
+  }
+
+  /** Brings an answer (JSON text of a response) to what the server asked in this exchange. Rejects when it does not arrive. */
+  async answer(exchange: string, text: string): Promise<void> {
+    const call = this.#calls.get(exchange);
+    if (call === undefined) throw new Error('the call has ended');
+    await call.answer(text);
+  }
+
+  abandon(exchange: string): void {
+    this.#calls.get(exchange)?.abandon();
+  }
+
+  position(exchange: string): ExchangePosition | undefined {
+    return this.#calls.get(exchange)?.position;
+  }
+
+  send(request: UpstreamRequest, sink: ResponseSink): void {
+    const body = request.body as Body;
+    const [message] = body.messages;
+    const client = new ClientSide(sink, 1);
+    if (message?.kind !== 'request') {
+      sink.onStart({ pause: nothing, resume: nothing, abort: () => client.leave() });
+      return client.accepted();
+    }
+    const headers = credentialHeaders(request.headers);
+    if (message.method === 'subscriptions/listen') return this.#listen(message, headers, client, sink);
+    if (message.method === 'server/discover') return this.#discover(message, headers, client, sink);
+    if (OF_SESSIONS.has(message.method)) {
+      sink.onStart({ pause: nothing, resume: nothing, abort: () => client.leave() });
+      return client.response(noSuchMethod(message.idText), 404);
+    }
+    this.#call(request, message, body.text, headers, client, sink);
+  }
+
+  #call(
+    request: UpstreamRequest,
+    message: Request,
+    text: string,
+    headers: readonly string[],
+    client: ClientSide,
+    sink: ResponseSink,
+  ): void {
+    const { upstream } = this.#deps;
+    const { exchange, holder, resumed } = request;
+    const identity = requestIdentity(message.params);
+    const call = new NewerCall(
+      { upstream, open: this.#sessions(request, headers, identity) },
+      {
+        message,
+        text,
+        asks: identityOf(identity.initializeParams).asks,
+        logs: identity.logLevel !== null,
+        takesQuestions: exchange !== undefined,
+        holder,
+        resumed,
+      },
+      client,
+    );
+    sink.onStart({
+      pause: () => call.pause(),
+      resume: () => call.resume(),
+      abort: () => {
+        client.leave();
+        call.abort();
+      },
+    });
+    if (exchange !== undefined) this.#calls.set(exchange, call);
+    void call.run().finally(() => {
+      if (exchange !== undefined) this.#calls.delete(exchange);
+    });
+  }
+
+  /** How the session of a call is had; `isLost` when the one before was lost. */
+  #sessions(
+    { resumed, principal }: UpstreamRequest,
+    headers: readonly string[],
+    identity: RequestIdentity,
+  ): NewerCallDeps['open'] {
+    const { serverId, upstream, callerSessions, sharesSessions } = this.#deps;
+    if (resumed !== undefined) {
+      return async () => knownCallSession(newSession(serverId), upstream, headers, resumed.position);
+    }
+    // What the adapter asks by itself belongs to nobody.
+    if (callerSessions === undefined || principal === undefined) {
+      return () => openCallSession(serverId, upstream, headers, identity);
+    }
+    const owner = sharesSessions ? '' : principal;
+    const caller = { principal: owner, credentials: credentialKey(headers), headers, identity };
+    return async (lost) => {
+      if (lost !== undefined) await callerSessions.renew(lost, caller);
+      return callerSessions.enter(caller);
+    };
+  }
+
+  #discover({ idText }: Request, headers: readonly string[], client: ClientSide, sink: ResponseSink): void {
+    sink.onStart({ pause: nothing, resume: nothing, abort: () => client.leave() });
+    this.#greetings.of(credentialKey(headers), headers).then(
+      (greeting) => {
+        const result = discoverResult(greeting, this.#deps.listTtlMs);
+        client.response(`{"jsonrpc":"2.0","id":${idText},"result":${result}}`);
+      },
+      (error: unknown) => {
+        const { status, body } = error instanceof HandshakeFailed ? error : { status: 0, body: '' };
+        if (status !== 401 && status !== 403) return client.failed(error as Error, status !== 0);
+        const head = { status, headers: { 'content-type': 'application/json' }, upstreamSessionId: null };
+        client.refused(head, Buffer.from(body));
+      },
+    );
+  }
+
+  #listen(message: Request, headers: readonly string[], client: ClientSide, sink: ResponseSink): void {
+    const { serverId, upstream } = this.#deps;
+    const identity = requestIdentity(message.params);
+    const open = (): ReturnType<typeof openCallSession> => openCallSession(serverId, upstream, headers, identity);
+    const stream = new NewerStream({ upstream, open }, message, client);
+    sink.onStart({
+      pause: () => stream.pause(),
+      resume: () => stream.resume(),
+      abort: () => {
+        client.leave();
+        stream.abort();
+      },
+    });
+    void stream.run();
+  }
+}
+
+function discoverResult({ capabilities, serverInfo, instructions }: Greeting, ttlMs: number): string {
+  const shown = serverCapabilities(objectOf(JSON.parse(capabilities ?? '{}')));
+  return [
+    `{"resultType":"complete","supportedVersions":["${SESSIONLESS_REVISION}"],"capabilities":${JSON.stringify(shown)}`,
+    ...(instructions === undefined ? [] : [`"instructions":${instructions}`]),
+    `"ttlMs":${Math.max(0, Math.round(ttlMs))},"cacheScope":"private"`,
+    `"_meta":{${serverInfo === undefined ? '' : `"${SERVER_INFO}":${serverInfo}`}}}`,
+  ].join(',');
+}
+
+const noSuchMethod = (idText: string): string =>
+  `{"jsonrpc":"2.0","id":${idText},"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}}`;
+
+function nothing(): void {
+  // There is nothing under way that could be held.
+}

@@ -1,0 +1,251 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { REQUEST_LIMITS } from '../../../lib/json/json-limits.ts';
+import { METHOD_NOT_FOUND, parseBody, type Request } from '../../exchange/message.ts';
+import { insertMember } from '../../catalog/insert-member.ts';
+import { locate, splice } from '../../exchange/scanning/json-scan.ts';
+import { FrameSplitter } from '../../exchange/scanning/sse-frames.ts';
+import { isEventStream } from '../../exchange/headers.ts';
+import type { ResponseControl, ResponseHead, ResponseSink, Upstream } from '../../exchange/upstream.ts';
+import { ownRequest } from '../../upstream/own-request.ts';
+import { type CallSession, postMessage } from './call-session.ts';
+import type { ClientSide } from '../wire/client-side.ts';
+import { streamHeaders } from './newer-call.ts';
+
+const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
+const TIMEOUT_MS = 20_000;
+const RESUME_MS = 1_000;
+const MAX_SUBSCRIPTIONS = 1_000;
+const LISTS = [
+  ['toolsListChanged', 'tools', 'notifications/tools/list_changed'],
+  ['promptsListChanged', 'prompts', 'notifications/prompts/list_changed'],
+  ['resourcesListChanged', 'resources', 'notifications/resources/list_changed'],
+] as const;
+
+export interface NewerStreamDeps {
+  readonly upstream: Upstream;
+  readonly open: () => Promise<CallSession>;
+}
+
+/**
+ * `subscriptions/listen` of a client without sessions at a server that has them: the event stream of a session of its own,
+ * with what was asked for, and nothing else.
+ */
+export class NewerStream implements ResponseControl {
+  readonly #deps: NewerStreamDeps;
+  readonly #message: Request;
+  readonly #client: ClientSide;
+  readonly #aborter = new AbortController();
+  #opened: EventStream | undefined;
+  #isPaused = false;
+
+  constructor(deps: NewerStreamDeps, message: Request, client: ClientSide) {
+    this.#deps = deps;
+    this.#message = message;
+    this.#client = client;
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#opened?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#opened?.resume();
+  }
+
+  abort(): void {
+    this.#aborter.abort();
+    this.#opened?.abort();
+  }
+
+  /** Runs until the client leaves, or the server's stream ends for good. */
+  async run(): Promise<void> {
+    try {
+      const session = await this.#deps.open();
+      try {
+        await this.#run(session);
+      } finally {
+        session.leave();
+      }
+    } catch (error) {
+      if (!this.#aborter.signal.aborted) this.#client.failed(error as Error, true);
+    }
+  }
+
+  async #run(session: CallSession): Promise<void> {
+    const asked = (this.#message.params['notifications'] ?? {}) as Record<string, unknown>;
+    const capabilities = JSON.parse(session.greeting.capabilities ?? '{}') as Record<string, Record<string, unknown>>;
+    const lists = LISTS.filter(([name, of]) => asked[name] === true && capabilities[of]?.['listChanged'] === true);
+    const uris = new Set<string>();
+    const wanted = asked['resourceSubscriptions'];
+    let stream = await this.#open(session, undefined, lists, uris);
+    if (stream !== undefined && Array.isArray(wanted) && capabilities['resources']?.['subscribe'] === true) {
+      for (const uri of wanted.slice(0, MAX_SUBSCRIPTIONS)) {
+        // oxlint-disable-next-line no-await-in-loop -- A server is asked for one after the other.
+        if (typeof uri === 'string' && (await this.#subscribe(session, uri))) uris.add(uri);
+      }
+    }
+    const honoured: Record<string, unknown> = {};
+    if (stream !== undefined) for (const [name] of lists) honoured[name] = true;
+    if (uris.size > 0) honoured['resourceSubscriptions'] = [...uris];
+    this.#say({ method: 'notifications/subscriptions/acknowledged', params: { notifications: honoured } });
+    while (stream !== undefined && !this.#aborter.signal.aborted) {
+      // oxlint-disable-next-line no-await-in-loop -- One stream comes after the other.
+      const { lastEventId } = await stream.ended;
+      if (this.#aborter.signal.aborted) return;
+      // oxlint-disable-next-line no-await-in-loop -- See above.
+      await delay(RESUME_MS, undefined, { signal: this.#aborter.signal });
+      // oxlint-disable-next-line no-await-in-loop -- See above.
+      stream = await this.#open(session, lastEventId, lists, uris);
+    }
+    // Nothing will come of it; a client that wants to listens anew.
+    const { idText } = this.#message;
+    this.#client.response(
+      `{"jsonrpc":"2.0","id":${idText},"result":{"resultType":"complete","_meta":{"${SUBSCRIPTION_ID}":${idText}}}}`,
+    );
+  }
+
+  /** Undefined where the server has no such stream. */
+  async #open(
+    { session, headers }: CallSession,
+    lastEventId: string | undefined,
+    lists: readonly (typeof LISTS)[number][],
+    uris: ReadonlySet<string>,
+  ): Promise<EventStream | undefined> {
+    const stream = new EventStream((text) => this.#heard({ session, headers } as CallSession, text, lists, uris));
+    this.#opened = stream;
+    if (this.#isPaused) stream.pause();
+    const request = { method: 'GET', session, headers: streamHeaders(headers), body: undefined, lastEventId } as const;
+    this.#deps.upstream.send(request, stream);
+    return (await stream.begun) ? stream : undefined;
+  }
+
+  #heard(
+    session: CallSession,
+    text: string,
+    lists: readonly (typeof LISTS)[number][],
+    uris: ReadonlySet<string>,
+  ): void {
+    const body = parseBody(Buffer.from(text), REQUEST_LIMITS);
+    if ('code' in body || body.batch) return;
+    const [message] = body.messages;
+    if (message?.kind === 'request') {
+      const answer =
+        message.method === 'ping'
+          ? '"result":{}'
+          : `"error":{"code":${METHOD_NOT_FOUND},"message":"Nobody answers questions on this stream."}`;
+      const response = { kind: 'response', idText: message.idText, params: {} } as const;
+      const said = `{"jsonrpc":"2.0","id":${message.idText},${answer}}`;
+      postMessage(this.#deps.upstream, session, response, said).catch(() => undefined);
+    } else if (message?.kind === 'notification') {
+      const isList = lists.some(([, , method]) => method === message.method);
+      const { uri } = message.params;
+      const isUpdate = message.method === 'notifications/resources/updated' && typeof uri === 'string' && uris.has(uri);
+      if (isList || isUpdate) this.#client.message(this.#tagged(text));
+    }
+  }
+
+  async #subscribe({ session, headers }: CallSession, uri: string): Promise<boolean> {
+    const message = { method: 'resources/subscribe', params: JSON.stringify({ uri }) };
+    const { signal } = this.#aborter;
+    const options = { session, headers, message, timeoutMs: TIMEOUT_MS, signal };
+    const answer = await ownRequest(this.#deps.upstream, options).catch(() => undefined);
+    signal.throwIfAborted();
+    return answer?.message?.result !== undefined;
+  }
+
+  #say(message: { readonly method: string; readonly params: Record<string, unknown> }): void {
+    this.#client.message(this.#tagged(JSON.stringify({ jsonrpc: '2.0', ...message })));
+  }
+
+  /** Says which listening it belongs to. */
+  #tagged(text: string): string {
+    const { idText } = this.#message;
+    const meta = locate(text, ['params', '_meta']);
+    if (meta !== undefined) return splice(text, [insertMember(text, meta, SUBSCRIPTION_ID, idText)]);
+    const own = `{"${SUBSCRIPTION_ID}":${idText}}`;
+    const params = locate(text, ['params']);
+    if (params !== undefined) return splice(text, [insertMember(text, params, '_meta', own)]);
+    const end = text.lastIndexOf('}');
+    return `${text.slice(0, end)},"params":{"_meta":${own}}${text.slice(end)}`;
+  }
+}
+
+/** The event stream of a session, message by message. */
+class EventStream implements ResponseSink {
+  readonly #onMessage: (text: string) => void;
+  readonly #splitter = new FrameSplitter();
+  readonly #begun = Promise.withResolvers<boolean>();
+  readonly #ended = Promise.withResolvers<{ readonly lastEventId: string | undefined }>();
+  #control: ResponseControl | undefined;
+  #isPaused = false;
+  #isOver = false;
+  #lastEventId: string | undefined;
+
+  constructor(onMessage: (text: string) => void) {
+    this.#onMessage = onMessage;
+  }
+
+  /** Whether there is such a stream. */
+  get begun(): Promise<boolean> {
+    return this.#begun.promise;
+  }
+
+  get ended(): Promise<{ readonly lastEventId: string | undefined }> {
+    return this.#ended.promise;
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#control?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#control?.resume();
+  }
+
+  abort(): void {
+    this.#control?.abort();
+    this.#end();
+  }
+
+  onStart(control: ResponseControl): void {
+    this.#control = control;
+    if (this.#isOver) control.abort();
+    else if (this.#isPaused) control.pause();
+  }
+
+  onHead(head: ResponseHead): void {
+    if (head.status < 300 && isEventStream(head)) this.#begun.resolve(true);
+    else this.abort();
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#isOver) return;
+    try {
+      for (const { data, id } of this.#splitter.push(chunk)) {
+        this.#lastEventId = id ?? this.#lastEventId;
+        if (data !== undefined && data !== '') this.#onMessage(data);
+      }
+    } catch {
+      this.abort();
+    }
+  }
+
+  onEnd(): void {
+    this.#end();
+  }
+
+  onError(): void {
+    this.#end();
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.#begun.resolve(false);
+    this.#ended.resolve({ lastEventId: this.#lastEventId });
+  }
+}

@@ -1,0 +1,427 @@
+import { AdapterError } from '../../errors.ts';
+import type { Answer } from '../../exchange/answers/answer.ts';
+import type { Request } from '../../exchange/message.ts';
+import { elements, locate } from '../../exchange/scanning/json-scan.ts';
+import type { ResponseHead } from '../../exchange/upstream.ts';
+import { MAX_ANSWER_BYTES } from '../../limits.ts';
+import { type Ending, failed } from '../../path/ending.ts';
+import type { Operation } from '../../path/operation.ts';
+import type { Reply, ReplyControl } from '../../path/reply.ts';
+import { ReplyMessage } from '../../path/reply-message.ts';
+import type { MessageBus } from '../../state/message-bus.ts';
+import type { StateStore } from '../../state/state-store.ts';
+import type { ParkedState } from './parked-state.ts';
+import { after, ORDERS, ownerLock, type ParkedEntry, parkedKey, type ParkedOrder } from './parked-entry.ts';
+
+export interface ParkedCallDeps {
+  readonly serverId: string;
+  readonly bus: MessageBus;
+  readonly store: Pick<StateStore, 'tryLock' | 'unlock'>;
+  /** Brings an answer (JSON text of a response) to the upstream. */
+  readonly answer: (exchange: string, text: string) => Promise<void>;
+  /** Seals what is known of a round of questions. */
+  readonly seal: (round: Pick<ParkedState, 'round' | 'ids' | 'isEnded'>) => Promise<string>;
+  /** What stands for an ending without a response (JSON text of one). */
+  readonly errorText: (ending: Ending) => string;
+  /** How often the call has asked before it was made anew. */
+  readonly rounds: number;
+  /** The client can show its user a page. */
+  readonly asksUrls: boolean;
+  /** Who holds the call's lock. */
+  readonly owner: string;
+  /** The lock was taken already: another replica has begun the call. */
+  readonly isTakenOver: boolean;
+  /** Leaves the exchange to whoever has taken it over. */
+  readonly abandon: (exchange: string) => void;
+  /** Takes a place among the calls that are parked; false: there is none. */
+  readonly take: () => boolean;
+  readonly leave: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Older servers ask one thing after the other, where the newer revision asks for all at once. */
+const MORE_MS = 25;
+export const OWNER_LEASE_MS = 2_000;
+const RENEW_MS = 500;
+/** How long a question waits for its answer. */
+export const QUESTION_TTL_MS = 600_000;
+/** After so many rounds of questions a call is given up. */
+const MAX_ROUNDS = 8;
+const MAX_URLS = 16;
+
+/** A question of the upstream. */
+interface Asked {
+  readonly idText: string;
+  readonly method: string;
+  /** JSON text. */
+  readonly params: string;
+}
+
+/**
+ * The reply to a call of a client without sessions at an older server, which asks in the middle of it. Then the client has its
+ * answer, `input_required`, and the call is parked here; whoever brings the answers, at any replica, hears the rest.
+ *
+ *     direct ──question──▶ parked ◀──── answers ────┐
+ *        └──response──▶ the client     └─question, response─▶ who waits
+ */
+export class ParkedCall implements Reply {
+  readonly reads = true;
+  readonly #deps: ParkedCallDeps;
+  readonly #operation: Operation;
+  readonly #request: Request;
+  readonly #exchange: string;
+  readonly #outer: Reply;
+  readonly #aborter = new AbortController();
+  readonly #afterwards: (() => void)[] = [];
+  #control: ReplyControl | undefined;
+  #head: ResponseHead | undefined;
+  #hasHead = false;
+  /** Of those that were asked here; 0 until something was. */
+  #round = 0;
+  #asked = new Map<string, Asked>();
+  /** JSON text of the result that asked last. */
+  #asks = '';
+  #more: NodeJS.Timeout | undefined;
+  #isOver = false;
+  #hasAnswer = false;
+  #isPlaced = false;
+  #renewal: NodeJS.Timeout | undefined;
+  #expiry: NodeJS.Timeout | undefined;
+  #unfollow: (() => Promise<void>) | undefined;
+
+  constructor(deps: ParkedCallDeps, operation: Operation, exchange: string, outer: Reply) {
+    this.#deps = deps;
+    this.#operation = operation;
+    this.#request = operation.request as Request;
+    this.#exchange = exchange;
+    this.#outer = outer;
+    if (deps.isTakenOver) this.#keepLock();
+  }
+
+  get #isParked(): boolean {
+    return this.#round > 0;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#isParked) {
+      const { signal } = this.#outer;
+      const onAbort = (): void => {
+        if (!this.#isParked) this.#aborter.abort(signal.reason);
+      };
+      if (signal.aborted) onAbort();
+      else signal.addEventListener('abort', onAbort, { once: true });
+    }
+    return this.#aborter.signal;
+  }
+
+  get isGone(): boolean {
+    return this.#isParked ? this.#aborter.signal.aborted : this.#outer.isGone;
+  }
+
+  afterwards(run: () => void): void {
+    if (this.#isOver && this.#isParked) run();
+    else if (this.#isOver) this.#outer.afterwards(run);
+    else this.#afterwards.push(run);
+  }
+
+  start(control: ReplyControl): void {
+    this.#control = control;
+    if (this.#isParked) return;
+    this.#outer.start({
+      pause: () => {
+        if (!this.#isParked) control.pause();
+      },
+      resume: () => {
+        if (!this.#isParked) control.resume();
+      },
+      // Its client has had an answer, and left, before a parked call ends.
+      abort: (ending) => {
+        if (!this.#isParked) control.abort(ending);
+      },
+    });
+  }
+
+  head(head: ResponseHead): void {
+    this.#head = head;
+  }
+
+  message(message: ReplyMessage): Promise<void> | undefined {
+    if (this.#isOver) return undefined;
+    if (message.kind === 'other') {
+      if (message.body === '') return undefined;
+      const text = message.text();
+      const asked = questionIn(text);
+      if (asked !== undefined) {
+        this.#ask(asked);
+        return undefined;
+      }
+      if (this.#isParked) return this.#say({ type: 'message', text });
+    }
+    if (this.#isParked) {
+      return message.kind === 'response' ? this.#respond(message) : undefined;
+    }
+    if (message.kind !== 'response' || message.isOpen || message.streamed !== undefined) return this.#pass(message);
+    const urls = urlQuestions(message.text());
+    return urls === undefined ? this.#pass(message) : this.#askUrls(urls);
+  }
+
+  #pass(message: ReplyMessage): Promise<void> | undefined {
+    if (message.kind === 'response') clearTimeout(this.#more);
+    this.#passHead();
+    return this.#outer.message(message);
+  }
+
+  data(chunk: Buffer, isLast: boolean): Promise<void> | undefined {
+    return this.#isParked ? undefined : this.#outer.data(chunk, isLast);
+  }
+
+  end(ending: Ending): Promise<void> | undefined {
+    if (this.#isOver) return undefined;
+    this.#isOver = true;
+    clearTimeout(this.#more);
+    if (!this.#isParked) {
+      for (const run of this.#afterwards) this.#outer.afterwards(run);
+      this.#free().catch(this.#deps.onError);
+      if (ending.error === undefined && ending.text === undefined) this.#passHead();
+      return this.#outer.end(ending);
+    }
+    return this.#endParked(ending);
+  }
+
+  // ── questions ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #ask(asked: Asked): void {
+    const text = JSON.parse(asked.idText) as string | number;
+    let key = String(text);
+    // The number 1 and the text "1" are two ids.
+    while (this.#asked.has(key)) key += "'";
+    this.#asked.set(key, asked);
+    this.#more ??= setTimeout(() => {
+      this.#more = undefined;
+      this.#park().catch((error: unknown) => this.#giveUp(error));
+    }, MORE_MS);
+  }
+
+  async #park(): Promise<void> {
+    if (this.#isOver) return;
+    const { bus, store, serverId, seal, take, rounds, owner } = this.#deps;
+    const round = this.#round + 1;
+    if (rounds + round > MAX_ROUNDS) throw tooManyRounds();
+    const key = parkedKey(serverId, this.#exchange);
+    const isFirst = round === 1;
+    if (isFirst) {
+      if (!take()) throw new AdapterError('overloaded', 'Too many calls wait for answers; try again.');
+      this.#isPlaced = true;
+      if (this.#renewal === undefined) {
+        await store.tryLock(ownerLock(serverId, this.#exchange), owner, OWNER_LEASE_MS);
+        this.#keepLock();
+      }
+      this.#unfollow = await bus.follow(key, ORDERS, null, ({ message }) => this.#ordered(message));
+    }
+    await bus.expect(key, after(rounds + round));
+    const asked = this.#asked;
+    const state = await seal({ round: rounds + round, ids: idsOf(asked), isEnded: false });
+    const requests = Array.from(asked, ([name, { method, params }]) => {
+      return `${JSON.stringify(name)}:{"method":${JSON.stringify(method)},"params":${params}}`;
+    });
+    const result =
+      `{"resultType":"input_required","inputRequests":{${requests.join(',')}},` +
+      `"requestState":${JSON.stringify(state)}}`;
+    if (this.#isOver) return;
+    this.#asks = result;
+    this.#expiry = setTimeout(() => {
+      this.#giveUp(new AdapterError('upstream_timeout', 'Nobody answered the questions of the server in time.'));
+    }, QUESTION_TTL_MS);
+    this.#operation.isParked = true;
+    if (!isFirst) {
+      await this.#say({ type: 'asks', result });
+      this.#round = round;
+      return;
+    }
+    const outer = this.#outer;
+    const isGone = outer.isGone;
+    this.#round = round;
+    if (isGone) return this.#giveUp(new AdapterError('cancelled'));
+    if (!this.#hasHead) outer.head(OWN_HEAD);
+    await outer.message(ReplyMessage.result(this.#request.idText, result));
+    await outer.end({ outcome: 'ok' });
+  }
+
+  /** The call has ended with the demand that pages are opened first (MCP 2025-11-25, -32042): then it is made anew. */
+  async #askUrls(urls: readonly string[]): Promise<void> {
+    clearTimeout(this.#more);
+    const result = await this.#urlResult(urls);
+    if (result !== undefined) {
+      if (!this.#hasHead) this.#outer.head(OWN_HEAD);
+      return this.#outer.message(ReplyMessage.result(this.#request.idText, result));
+    }
+    this.#outer.head({ ...OWN_HEAD, status: 400 });
+    return this.#outer.message(new ReplyMessage('response', this.#needsUrls()));
+  }
+
+  /** Undefined: the client cannot show pages. */
+  async #urlResult(urls: readonly string[]): Promise<string | undefined> {
+    const { rounds, seal, asksUrls } = this.#deps;
+    if (!asksUrls) return undefined;
+    const round = rounds + this.#round + 1;
+    if (round > MAX_ROUNDS) throw tooManyRounds();
+    const state = await seal({ round, ids: Object.fromEntries(urls.map((_, index) => [index, ''])), isEnded: true });
+    const requests = urls.map((params, index) => `"${index}":{"method":"elicitation/create","params":${params}}`);
+    return `{"resultType":"input_required","inputRequests":{${requests.join(',')}},"requestState":${JSON.stringify(state)}}`;
+  }
+
+  #needsUrls(): string {
+    const data = { requiredCapabilities: { elicitation: { url: {} } } };
+    const error = { code: -32021, message: 'This needs elicitation.url.', data };
+    return `{"jsonrpc":"2.0","id":${this.#request.idText},"error":${JSON.stringify(error)}}`;
+  }
+
+  /** A lock that could not be extended in time is free for whoever waits for the call. */
+  #keepLock(): void {
+    const { store, serverId, owner, abandon } = this.#deps;
+    this.#renewal = setInterval(() => {
+      store.tryLock(ownerLock(serverId, this.#exchange), owner, OWNER_LEASE_MS).then(
+        (isOurs) => {
+          if (isOurs) return;
+          abandon(this.#exchange);
+          this.#giveUp(new AdapterError('upstream_failed', 'Another replica has taken the call over.'));
+        },
+        () => undefined,
+      );
+    }, RENEW_MS);
+  }
+
+  #ordered(message: string): void {
+    const order = JSON.parse(message) as ParkedOrder;
+    if (order.type === 'cancel') return this.#giveUp(new AdapterError('cancelled'));
+    if (order.round !== this.#deps.rounds + this.#round || !this.#operation.isParked) return;
+    if (order.type === 'repeat') {
+      this.#say({ type: 'asks', result: this.#asks }, order.carrier).catch((error: unknown) => this.#giveUp(error));
+      return;
+    }
+    clearTimeout(this.#expiry);
+    this.#operation.isParked = false;
+    const asked = this.#asked;
+    this.#asked = new Map();
+    for (const [key, { idText }] of asked) {
+      const text = `{"jsonrpc":"2.0","id":${idText},"result":${order.results[key] ?? '{}'}}`;
+      this.#deps.answer(this.#exchange, text).catch((error: unknown) => this.#giveUp(error));
+    }
+  }
+
+  // ── what whoever waits hears ───────────────────────────────────────────────────────────────────────────────────
+
+  async #say(entry: ParkedEntry, carrier = after(this.#deps.rounds + this.#round)): Promise<void> {
+    const { bus, serverId } = this.#deps;
+    const message = JSON.stringify(entry);
+    const isAnswer = entry.type !== 'message';
+    const instead = isAnswer ? JSON.stringify({ type: 'response', text: this.#deps.errorText(TOO_LARGE) }) : undefined;
+    await bus.append(parkedKey(serverId, this.#exchange), {
+      carrier,
+      message,
+      isAnswer,
+      ...(instead !== undefined && { instead }),
+    });
+  }
+
+  async #respond(message: ReplyMessage): Promise<void> {
+    const text = await wholeText(message.streamed ?? message.text());
+    this.#hasAnswer = true;
+    const urls = message.streamed === undefined ? urlQuestions(text) : undefined;
+    if (urls !== undefined) {
+      const result = await this.#urlResult(urls);
+      return this.#say(result === undefined ? { type: 'response', text: this.#needsUrls() } : { type: 'asks', result });
+    }
+    await this.#say({ type: 'response', text });
+  }
+
+  async #endParked(ending: Ending): Promise<void> {
+    try {
+      if (!this.#hasAnswer) {
+        await this.#say({ type: 'response', text: ending.text ?? this.#deps.errorText(ending) });
+      }
+      await this.#free();
+    } catch (error) {
+      // What was taken expires by itself.
+      this.#deps.onError(error);
+    }
+    for (const run of this.#afterwards) run();
+  }
+
+  async #free(): Promise<void> {
+    const { store, serverId, owner, leave } = this.#deps;
+    clearTimeout(this.#expiry);
+    if (this.#renewal === undefined) return;
+    clearInterval(this.#renewal);
+    if (this.#isPlaced) leave();
+    await this.#unfollow?.();
+    await store.unlock(ownerLock(serverId, this.#exchange), owner);
+  }
+
+  #giveUp(error: unknown): void {
+    this.#aborter.abort(error);
+    if (this.#control === undefined) void this.end(failed(error));
+    else this.#control.abort(failed(error));
+  }
+
+  #passHead(): void {
+    if (this.#hasHead || this.#head === undefined) return;
+    this.#hasHead = true;
+    this.#outer.head(this.#head);
+  }
+}
+
+const OWN_HEAD: ResponseHead = {
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  upstreamSessionId: null,
+};
+const TOO_LARGE: Ending = failed(
+  new AdapterError('upstream_failed', 'The answer was too large to be kept until the answers were brought again.'),
+);
+
+/** A request of the upstream (JSON text); undefined for anything else. */
+function questionIn(text: string): Asked | undefined {
+  const id = locate(text, ['id']);
+  const method = locate(text, ['method']);
+  if (id === undefined || method === undefined) return undefined;
+  const params = locate(text, ['params']);
+  return {
+    idText: text.slice(id.start, id.end),
+    method: String(JSON.parse(text.slice(method.start, method.end))),
+    params: params === undefined ? '{}' : text.slice(params.start, params.end),
+  };
+}
+
+const idsOf = (asked: ReadonlyMap<string, Asked>): Record<string, string> =>
+  Object.fromEntries(Array.from(asked, ([key, { idText }]) => [key, idText]));
+
+const URLS_WANTED = -32042;
+
+/** The pages (JSON texts of parameters of `elicitation/create`) that an error demands; undefined for anything else. */
+function urlQuestions(text: string): string[] | undefined {
+  if (!text.includes(String(URLS_WANTED))) return undefined;
+  const code = locate(text, ['error', 'code']);
+  if (code === undefined || Number(text.slice(code.start, code.end)) !== URLS_WANTED) return undefined;
+  const list = locate(text, ['error', 'data', 'elicitations']);
+  if (list === undefined) return undefined;
+  return Array.from(elements(text, list.start), ({ start, end }) => text.slice(start, end)).slice(0, MAX_URLS);
+}
+
+function tooManyRounds(): AdapterError {
+  return new AdapterError(
+    'upstream_failed',
+    `The upstream server still asked after ${MAX_ROUNDS} rounds of questions.`,
+  );
+}
+
+async function wholeText(answer: Answer): Promise<string> {
+  if (typeof answer === 'string') return answer;
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const part of answer.parts) {
+    text += typeof part === 'string' ? part : decoder.decode(part, { stream: true });
+    if (text.length > MAX_ANSWER_BYTES) throw new AdapterError('upstream_failed', 'The answer is too large.');
+  }
+  return text;
+}
