@@ -22,7 +22,10 @@ describe('MCP conformance where the server speaks another revision, through two 
       core: { host: '127.0.0.1', max_start_wait_seconds: 0 },
       state_persistence: { type: 'redis', redis: { host: redis.host, port: redis.port } },
       storage: { root: folder },
-      servers: [{ id: 'modern', mount_path: '/mcp/modern', upstream: { url: fixture.modernUrl } }],
+      servers: [
+        { id: 'modern', mount_path: '/mcp/modern', upstream: { url: fixture.modernUrl } },
+        { id: 'asking', mount_path: '/mcp/asking', upstream: { url: fixture.askingUrl } },
+      ],
     };
     for (let replica = 0; replica < 2; replica += 1) {
       const running = await startAdapter({ config });
@@ -40,6 +43,19 @@ describe('MCP conformance where the server speaks another revision, through two 
     expect(failures(score, 'all')).toEqual([]);
     expect(score).toMatchObject({ exitCode: 0, failed: 0 });
     expect(score.passed).toBeGreaterThanOrEqual(80);
+  });
+
+  test('2026-07-28 at a server that wants sessions', async () => {
+    const score = await runConformance({ url: `${balancer.url}/mcp/asking`, requirements: '2026-07-28' });
+    const outsideTasks = failures(score, 'all').filter((failure) => !failure.startsWith('tasks-'));
+    // The keys of questions are the server's own ids of requests: no older server could give this one.
+    expect(outsideTasks.map((failure) => failure.replace(/ .*/s, ''))).toEqual([
+      'input-required-result-basic-elicitation',
+    ]);
+    expect(score.passed).toBeGreaterThanOrEqual(155);
+  });
+
+  test('both replicas have their share', () => {
     const shares = replicas.map(({ url }) => balancer.requests.filter(({ target }) => target === url).length);
     expect(Math.min(...shares)).toBeGreaterThan(50);
   });
