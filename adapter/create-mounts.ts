@@ -144,15 +144,27 @@ function bridgeOf({ id: serverId, upstream: settings }: EffectiveServer, parts: 
   const { bridge, bridge_sessions: kept } = settings;
   const { bus, caches, redact, listTtlMs, store, sessions, telemetry } = parts;
   if (bridge === 'off' || sessions === undefined) return undefined;
-  const onRounds = (rounds: number): void => telemetry.bridged({ serverId, direction: 'older_client', rounds });
+  const counts =
+    (direction: 'older_client' | 'newer_client') =>
+    (rounds: number): void =>
+      telemetry.bridged({ serverId, direction, rounds });
   return (upstream, revisions) => {
-    const older = new OlderClients({ serverId, upstream, bus, caches, redact, listTtlMs, onRounds });
+    const older = new OlderClients({
+      serverId,
+      upstream,
+      bus,
+      caches,
+      redact,
+      listTtlMs,
+      onRounds: counts('older_client'),
+    });
     const callerSessions =
       kept === 'per_call' ? undefined : new CallerSessions({ serverId, upstream, store, sessions });
     const newer = new NewerClients({
       serverId,
       upstream,
       listTtlMs,
+      onRounds: counts('newer_client'),
       callerSessions,
       sharesSessions: kept === 'shared',
     });

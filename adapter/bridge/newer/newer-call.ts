@@ -20,6 +20,8 @@ const INVALID_PARAMS = -32602;
 const MISSING_CAPABILITY = -32021;
 /** How often a stream that breaks off is taken up again before anything more comes. */
 const MAX_RESUMED = 20;
+/** More are one value of a label. */
+const MAX_COUNTED = 8;
 const RESUME_MS = 500;
 const LONGEST_RESUME_MS = 30_000;
 
@@ -28,6 +30,8 @@ export interface NewerCallDeps {
   readonly upstream: Upstream;
   /** @param lost one that the server does not know any more, and that was left */
   readonly open: (lost?: CallSession) => Promise<CallSession>;
+  /** The call has come to its end, after so many questions of the server. */
+  readonly onRounds: (rounds: number) => void;
 }
 
 /** A request of a client without sessions. */
@@ -61,6 +65,7 @@ export class NewerCall implements ResponseControl {
   #isPaused = false;
   #isAnswered = false;
   #isAbandoned = false;
+  #rounds = 0;
 
   constructor(deps: NewerCallDeps, request: NewerRequest, client: ClientSide) {
     this.#deps = deps;
@@ -155,6 +160,7 @@ export class NewerCall implements ResponseControl {
       this.#client.refused(head.status === 404 ? { ...head, status: 502 } : head, body);
       return false;
     }
+    this.#deps.onRounds(Math.min(this.#rounds, MAX_COUNTED));
     const shown = newerResponse(withId(text, message.idText), message.method, session.greeting.serverInfo);
     this.#client.response(shown.text, shown.status);
     return false;
@@ -242,7 +248,10 @@ export class NewerCall implements ResponseControl {
     };
     if (!takesQuestions) return refuse(METHOD_NOT_FOUND, `Nobody answers ${method} here.`);
     const lacks = lacking({ method, params: JSON.stringify(params) }, asks);
-    if (lacks === undefined) return this.#client.message(text);
+    if (lacks === undefined) {
+      this.#rounds += 1;
+      return this.#client.message(text);
+    }
     const isMode = method === 'elicitation/create' && (asks.elicitation || asks.elicitationUrl);
     refuse(isMode ? INVALID_PARAMS : METHOD_NOT_FOUND, `The client does not offer ${lacks}.`);
     const requiredCapabilities = required(lacks);

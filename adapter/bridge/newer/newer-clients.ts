@@ -18,6 +18,8 @@ export interface NewerClientsDeps {
   /** Of the older revisions. */
   readonly upstream: Upstream;
   readonly listTtlMs: number;
+  /** A request of a client has come to its end, after so many questions of the server. */
+  readonly onRounds: (rounds: number) => void;
   /** Sessions that callers keep; undefined: each call has one of its own. */
   readonly callerSessions: CallerSessions | undefined;
   /** All callers have the same. */
@@ -96,7 +98,7 @@ export class NewerClients {
     const { exchange, holder, resumed } = request;
     const identity = requestIdentity(message.params);
     const call = new NewerCall(
-      { upstream, open: this.#sessions(request, headers, identity) },
+      { upstream, open: this.#sessions(request, headers, identity), onRounds: this.#deps.onRounds },
       {
         message,
         text,
