@@ -47,7 +47,7 @@ export async function askClient(
         const result = locate(message, ['result']);
         if (result === undefined) return done.resolve({ error: errorIn(message) });
         results.set(question.key, message.slice(result.start, result.end));
-        if (results.size === questions.length) done.resolve({ results });
+        if (results.size === questions.length) done.resolve({ results: inOrder(results, questions) });
       };
       // oxlint-disable-next-line no-await-in-loop -- A server asks few questions, and each is followed before it is asked.
       stops.push(await bus.follow(key, answerCarrier(idText), null, onAnswer));
@@ -61,6 +61,11 @@ export async function askClient(
     for (const idText of open) say(cancelledText(idText));
     await Promise.allSettled(stops.map((stop) => stop()));
   }
+}
+
+/** The server finds the answers in the order of its questions, whichever came first. */
+function inOrder(results: ReadonlyMap<string, string>, questions: readonly Question[]): ReadonlyMap<string, string> {
+  return new Map(questions.map(({ key }) => [key, results.get(key) ?? '']));
 }
 
 function errorIn(message: string): string {

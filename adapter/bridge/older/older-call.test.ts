@@ -110,7 +110,7 @@ describe('questions', () => {
     expect((await replies(form.id, '"result":{"n":9007199254740993}').over()).head?.status).toBe(202);
     const next = await exchange(1);
     expect(next.request.body?.text).toContain(
-      '"inputResponses":{"r":{ "roots":[] },"n":{"n":9007199254740993}},"requestState":"\\u0073\\/"',
+      '"inputResponses":{"n":{"n":9007199254740993},"r":{ "roots":[] }},"requestState":"\\u0073\\/"',
     );
     answers(next, '"result":{"content":[]}');
     await sink.over();
