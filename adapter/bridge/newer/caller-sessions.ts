@@ -42,7 +42,6 @@ const OPENED = /^(\d{4}-\d{2}-\d{2}) ([\x21-\x7e]*)$/;
  */
 export class CallerSessions {
   readonly #deps: CallerSessionsDeps;
-  readonly #owner = randomUUID();
   #secret: Promise<string> | undefined;
 
   constructor(deps: CallerSessionsDeps) {
@@ -58,7 +57,7 @@ export class CallerSessions {
       if (entered !== undefined) return this.#use(entered, caller);
       const lock = {
         name: `bridge:${this.#deps.serverId}:${sessionId}`,
-        owner: this.#owner,
+        owner: randomUUID(),
         ttlMs: LOCK_MS,
         signal: NEVER,
       };
