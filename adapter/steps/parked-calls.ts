@@ -41,7 +41,7 @@ const ASKING = new Set(['tools/call', 'prompts/get', 'resources/read']);
 /** Each holds a connection to an upstream. */
 const MAX_PARKED = 4_096;
 const SECRET = 'bridge';
-const OWNER_LOOK_MS = 500;
+const OWNER_LOOK_MS = 250;
 const FROM_THE_START = '0-0';
 const STREAM_HEAD: ResponseHead = {
   status: 200,
@@ -218,18 +218,39 @@ class Resumed {
     const { bus, serverId } = this.#deps;
     const { exchange, round } = this.#state;
     const carrier = order.type === 'repeat' ? order.carrier : after(round);
-    if (!(await this.#isHeld())) return false;
-    const unfollow = await bus.follow(parkedKey(serverId, exchange), carrier, FROM_THE_START, ({ message }) => {
-      this.#said = this.#said.then(() => this.#hear(JSON.parse(message) as ParkedEntry));
-      this.#said.catch((error: unknown) => this.#ended.reject(error));
-    });
+    const follow = (hears: (entry: ParkedEntry) => boolean): ReturnType<MessageBus['follow']> =>
+      bus.follow(parkedKey(serverId, exchange), carrier, FROM_THE_START, ({ message }) => {
+        const entry = JSON.parse(message) as ParkedEntry;
+        if (hears(entry)) this.#said = this.#said.then(() => this.#hear(entry));
+        this.#said.catch((error: unknown) => this.#ended.reject(error));
+      });
+    // It may have said something last, and be gone since then.
+    const unfollow = await follow(() => true);
     const { signal } = this.#reply;
     const onAbort = (): void => {
       // Who only looked again may come back.
       if (order.type === 'answers') this.#order({ type: 'cancel' }).catch(() => undefined);
       this.#ended.reject(signal.reason);
     };
-    const timer = setInterval(() => void this.#look(), OWNER_LOOK_MS);
+    let misses = 0;
+    const look = async (): Promise<void> => {
+      if (this.#isOver || (await this.#isHeld())) {
+        misses = 0;
+        return;
+      }
+      misses += 1;
+      // What it said last may be on its way.
+      if (misses < 2) return;
+      const again = await follow(({ type }) => type !== 'message');
+      await again();
+      await this.#said;
+      if (this.#isOver) return;
+      if (this.#hasHead) throw new AdapterError('upstream_failed', 'The replica that held this call is gone.');
+      this.#ended.resolve(false);
+    };
+    const timer = setInterval(() => {
+      look().catch((error: unknown) => this.#ended.reject(error));
+    }, OWNER_LOOK_MS);
     try {
       await this.#order(order);
       if (signal.aborted) onAbort();
@@ -246,18 +267,6 @@ class Resumed {
   async #isHeld(): Promise<boolean> {
     const { store, serverId } = this.#deps;
     return (await store.lockHolder(ownerLock(serverId, this.#state.exchange))) !== undefined;
-  }
-
-  async #look(): Promise<void> {
-    try {
-      if (await this.#isHeld()) return;
-      // What it said last may be on its way.
-      await this.#said;
-      if (this.#hasHead) throw new AdapterError('upstream_failed', 'The replica that held this call is gone.');
-      if (!this.#isOver) this.#ended.resolve(false);
-    } catch (error) {
-      this.#ended.reject(error);
-    }
   }
 
   async #order(order: ParkedOrder): Promise<void> {

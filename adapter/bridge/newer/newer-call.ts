@@ -122,6 +122,7 @@ export class NewerCall implements ResponseControl {
       let session = await this.#deps.open();
       for (let attempt = 0; ; attempt++) {
         this.#session = session;
+        this.#isAnswered = false;
         let isLost = false;
         try {
           // oxlint-disable-next-line no-await-in-loop -- Once more at most.

@@ -132,7 +132,11 @@ export class NewerClients {
   ): NewerCallDeps['open'] {
     const { serverId, upstream, callerSessions, sharesSessions } = this.#deps;
     if (resumed !== undefined) {
-      return async () => knownCallSession(newSession(serverId), upstream, headers, resumed.position);
+      return async () => {
+        const known = knownCallSession(newSession(serverId), upstream, headers, resumed.position);
+        // One that the caller keeps is not ended with the call.
+        return callerSessions === undefined ? known : { ...known, leave: nothing };
+      };
     }
     // What the adapter asks by itself belongs to nobody.
     if (callerSessions === undefined || principal === undefined) {

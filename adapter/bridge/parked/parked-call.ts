@@ -41,8 +41,8 @@ export interface ParkedCallDeps {
 
 /** Older servers ask one thing after the other, where the newer revision asks for all at once. */
 const MORE_MS = 25;
-export const OWNER_LEASE_MS = 2_000;
-const RENEW_MS = 500;
+export const OWNER_LEASE_MS = 1_500;
+const RENEW_MS = 300;
 /** How long a question waits for its answer. */
 export const QUESTION_TTL_MS = 600_000;
 /** After so many rounds of questions a call is given up. */
@@ -198,7 +198,10 @@ export class ParkedCall implements Reply {
     this.#asked.set(key, asked);
     this.#more ??= setTimeout(() => {
       this.#more = undefined;
-      this.#park().catch((error: unknown) => this.#giveUp(error));
+      this.#park()
+        .catch((error: unknown) => this.#giveUp(error))
+        // The client may have left meanwhile: what was taken since then is nobody's.
+        .finally(() => (this.#isOver && !this.#isParked ? this.#free().catch(this.#deps.onError) : undefined));
     }, MORE_MS);
   }
 
@@ -217,6 +220,7 @@ export class ParkedCall implements Reply {
         this.#keepLock();
       }
       this.#unfollow = await bus.follow(key, ORDERS, null, ({ message }) => this.#ordered(message));
+      if (this.#isOver) return;
     }
     await bus.expect(key, after(rounds + round));
     const asked = this.#asked;
@@ -231,7 +235,7 @@ export class ParkedCall implements Reply {
     this.#asks = result;
     this.#expiry = setTimeout(() => {
       this.#giveUp(new AdapterError('upstream_timeout', 'Nobody answered the questions of the server in time.'));
-    }, QUESTION_TTL_MS);
+    }, QUESTION_TTL_MS).unref();
     this.#operation.isParked = true;
     if (!isFirst) {
       await this.#say({ type: 'asks', result });
@@ -288,7 +292,7 @@ export class ParkedCall implements Reply {
         },
         () => undefined,
       );
-    }, RENEW_MS);
+    }, RENEW_MS).unref();
   }
 
   #ordered(message: string): void {
@@ -301,10 +305,12 @@ export class ParkedCall implements Reply {
     }
     clearTimeout(this.#expiry);
     this.#operation.isParked = false;
-    const asked = this.#asked;
-    this.#asked = new Map();
-    for (const [key, { idText }] of asked) {
-      const text = `{"jsonrpc":"2.0","id":${idText},"result":${order.results[key] ?? '{}'}}`;
+    for (const [key, { idText }] of this.#asked) {
+      const result = order.results[key];
+      // One that was asked since then has a round of its own.
+      if (result === undefined) continue;
+      this.#asked.delete(key);
+      const text = `{"jsonrpc":"2.0","id":${idText},"result":${result}}`;
       this.#deps.answer(this.#exchange, text).catch((error: unknown) => this.#giveUp(error));
     }
   }
@@ -351,10 +357,14 @@ export class ParkedCall implements Reply {
   async #free(): Promise<void> {
     const { store, serverId, owner, leave } = this.#deps;
     clearTimeout(this.#expiry);
+    if (this.#isPlaced) leave();
+    this.#isPlaced = false;
+    const unfollow = this.#unfollow;
+    this.#unfollow = undefined;
+    await unfollow?.();
     if (this.#renewal === undefined) return;
     clearInterval(this.#renewal);
-    if (this.#isPlaced) leave();
-    await this.#unfollow?.();
+    this.#renewal = undefined;
     await store.unlock(ownerLock(serverId, this.#exchange), owner);
   }
 

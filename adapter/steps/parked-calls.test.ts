@@ -1,0 +1,197 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+
+import { ownerLock } from '../bridge/parked/parked-entry.ts';
+import { knownError } from '../errors.ts';
+import { failed, OK } from '../path/ending.ts';
+import type { Operation } from '../path/operation.ts';
+import type { Reply } from '../path/reply.ts';
+import { ReplyMessage } from '../path/reply-message.ts';
+import { compose, type Send } from '../path/step.ts';
+import { MemoryBus } from '../state/memory/memory-bus.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
+import { sampleAccount } from '../testing/sample-account.ts';
+import { ParkedCalls } from './parked-calls.ts';
+import { RecordingReply, sampleOperation } from './testing/step-scene.ts';
+
+const META = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {}, url: {} } } };
+const question = (id: unknown): ReplyMessage => {
+  const params = { message: 'Name?', requestedSchema: { type: 'object' } };
+  return new ReplyMessage('other', JSON.stringify({ jsonrpc: '2.0', id, method: 'elicitation/create', params }));
+};
+const done = (id: unknown): ReplyMessage =>
+  new ReplyMessage('response', JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } }));
+
+/** One replica: what it asks the upstream, and what it is told. */
+class Replica {
+  readonly answers: unknown[] = [];
+  readonly abandoned: string[] = [];
+  readonly asked: { readonly operation: Operation; readonly reply: Reply }[] = [];
+  readonly #send: Send;
+
+  constructor(store: MemoryStore, bus: MemoryBus) {
+    const step = new ParkedCalls({
+      serverId: 's1',
+      store,
+      bus,
+      known: (error) => knownError(error, () => undefined),
+      bridge: {
+        answer: async (_exchange, text) => void this.answers.push(JSON.parse(text)),
+        abandon: (exchange) => void this.abandoned.push(exchange),
+        position: () => undefined,
+      },
+    });
+    this.#send = compose([step], (operation, reply) => {
+      this.asked.push({ operation, reply });
+      reply.start({ pause: () => {}, resume: () => {}, abort: (ending) => void reply.end(ending) });
+    });
+  }
+
+  /** A call of a client; `more` stands in its parameters. */
+  call(id: number, more: object = {}, principal = 'ada'): RecordingReply {
+    const params = { name: 'tool', arguments: {}, _meta: META, ...more };
+    const operation = sampleOperation(
+      { id, method: 'tools/call', params },
+      { isSessionless: true, caller: { principal } },
+    );
+    operation.isBridged = true;
+    const reply = new RecordingReply();
+    this.#send(operation, reply);
+    return reply;
+  }
+
+  get inner(): Reply {
+    const [last] = this.asked.slice(-1);
+    if (last === undefined) throw new Error('nothing was asked');
+    return last.reply;
+  }
+
+  get exchange(): string {
+    return this.asked[0]?.operation.exchange ?? '';
+  }
+}
+
+interface Said {
+  readonly id: number;
+  readonly result: { readonly resultType?: string; readonly inputRequests: object; readonly requestState: string };
+  readonly error: unknown;
+}
+
+async function said(reply: RecordingReply): Promise<Said> {
+  await reply.ended;
+  const text = reply.told.find((one) => one.startsWith('{'));
+  if (text === undefined) throw new Error(`no response: ${reply.told.join('; ')}`);
+  return JSON.parse(text) as Said;
+}
+
+const answered = ({ result }: Said, value: unknown = 'Ada'): object => ({
+  requestState: result.requestState,
+  inputResponses: Object.fromEntries(
+    Object.keys(result.inputRequests).map((key) => [key, { action: 'accept', content: { name: value } }]),
+  ),
+});
+
+describe('a call that is asked something in its middle', () => {
+  let store: MemoryStore;
+  let a: Replica;
+  let b: Replica;
+
+  beforeEach(() => {
+    store = new MemoryStore();
+    const bus = new MemoryBus({
+      onListenerError: (error) => expect.unreachable(String(error)),
+      account: sampleAccount(),
+    });
+    a = new Replica(store, bus);
+    b = new Replica(store, bus);
+  });
+
+  test('gives its client the questions, and whoever brings the answers the rest', async () => {
+    const first = a.call(1);
+    void a.inner.message(question(7));
+    void a.inner.message(question('seven'));
+    const asks = await said(first);
+    expect(asks).toMatchObject({ id: 1, result: { resultType: 'input_required' } });
+    expect(Object.keys(asks.result.inputRequests)).toEqual(['7', 'seven']);
+
+    const second = b.call(2, answered(asks));
+    await expect.poll(() => a.answers).toHaveLength(2);
+    expect(a.answers).toMatchObject([{ id: 7, result: { content: { name: 'Ada' } } }, { id: 'seven' }]);
+    await a.inner.message(done(1));
+    await a.inner.end(OK);
+    expect(await said(second)).toMatchObject({ id: 2, result: { content: [] } });
+    expect(await store.lockHolder(ownerLock('s1', a.exchange))).toBeUndefined();
+    expect(b.asked).toEqual([]);
+  });
+
+  test('tells the end of a call that has ended before its answers came', async () => {
+    const first = a.call(1);
+    void a.inner.message(question(7));
+    const asks = await said(first);
+    await a.inner.end(failed(new Error('gone')));
+    expect(await said(b.call(2, answered(asks)))).toMatchObject({ id: 2, error: { data: { code: 'internal' } } });
+  });
+
+  test('T18: takes no answers of others, of another call, of yesterday, or twice', async () => {
+    const first = a.call(1);
+    void a.inner.message(question(7));
+    const asks = await said(first);
+    const again = answered(asks);
+    const refused = async (reply: RecordingReply): Promise<unknown> => (await reply.ended).outcome;
+    expect(await refused(b.call(2, again, 'bob'))).toBe('request_state_invalid');
+    expect(await refused(b.call(3, { ...again, arguments: { other: 1 } }))).toBe('request_state_invalid');
+    const now = vi.spyOn(store, 'now').mockReturnValue(Date.now() + 601_000);
+    expect(await refused(b.call(4, again))).toBe('request_state_invalid');
+    now.mockRestore();
+    expect(a.answers).toEqual([]);
+    const once = b.call(5, again);
+    await expect.poll(() => a.answers).toHaveLength(1);
+    expect(await refused(a.call(6, again))).toBe('request_state_invalid');
+    await a.inner.message(done(1));
+    await a.inner.end(OK);
+    expect(await said(once)).toMatchObject({ id: 5 });
+  });
+
+  test('answers no question with nothing that comes while another waits', async () => {
+    const first = a.call(1);
+    void a.inner.message(question(7));
+    const asks = await said(first);
+    void a.inner.message(question(8));
+    const second = await said(b.call(2, answered(asks)));
+    expect(second.result.resultType).toBe('input_required');
+    expect(a.answers.filter((one) => (one as { id: number }).id === 8)).toEqual([]);
+    const third = b.call(3, answered(second, 'Eve'));
+    await expect
+      .poll(() => a.answers)
+      .toContainEqual(expect.objectContaining({ id: 8, result: { action: 'accept', content: { name: 'Eve' } } }));
+    await a.inner.message(done(1));
+    await a.inner.end(OK);
+    expect(await said(third)).toMatchObject({ id: 3 });
+  });
+
+  test('leaves nothing behind when its client leaves before it has the questions', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { tryLock } = store;
+    vi.spyOn(store, 'tryLock').mockImplementation(async (...args) => {
+      await gate.promise;
+      return tryLock.apply(store, args);
+    });
+    const unlock = vi.spyOn(store, 'unlock');
+    const first = a.call(1);
+    void a.inner.message(question(7));
+    await expect.poll(() => store.tryLock).toHaveBeenCalled();
+    first.leave();
+    gate.resolve();
+    await expect.poll(() => unlock.mock.calls.map(([name]) => name)).toEqual([ownerLock('s1', a.exchange)]);
+    expect(await store.lockHolder(ownerLock('s1', a.exchange))).toBeUndefined();
+  });
+
+  test('is left to the replica that has taken it over', async () => {
+    const first = a.call(1);
+    void a.inner.message(question(7));
+    await said(first);
+    const lock = ownerLock('s1', a.exchange);
+    const tryLock = vi.spyOn(store, 'tryLock').mockImplementation(async (name) => name !== lock);
+    await expect.poll(() => a.abandoned, { timeout: 5_000 }).toEqual([a.exchange]);
+    tryLock.mockRestore();
+  });
+});
