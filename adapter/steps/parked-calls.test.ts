@@ -185,6 +185,41 @@ describe('a call that is asked something in its middle', () => {
     expect(await store.lockHolder(ownerLock('s1', a.exchange))).toBeUndefined();
   });
 
+  test('ends when it is asked too much', async () => {
+    const first = a.call(1);
+    for (let id = 0; id < 100; id++) void a.inner.message(question(id));
+    expect(await first.ended).toMatchObject({ outcome: 'upstream_failed' });
+    const long = b.call(2);
+    const params = { message: 'x'.repeat(5 << 20) };
+    const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params });
+    void b.inner.message(new ReplyMessage('other', text));
+    expect(await long.ended).toMatchObject({ outcome: 'upstream_failed' });
+  });
+
+  test('opens pages first where its server demands that, and is made anew then', async () => {
+    const elicitations = [{ mode: 'url', url: 'https://x.example/', elicitationId: 'e', message: 'Sign in' }];
+    const wanted = { code: -32042, message: 'Sign in', data: { elicitations } };
+    const first = a.call(1);
+    await a.inner.message(new ReplyMessage('response', JSON.stringify({ jsonrpc: '2.0', id: 1, error: wanted })));
+    await a.inner.end(OK);
+    const asks = await said(first);
+    expect(asks.result).toMatchObject({
+      inputRequests: { 0: { method: 'elicitation/create', params: elicitations[0] } },
+    });
+    const declined = { requestState: asks.result.requestState, inputResponses: { 0: { action: 'decline' } } };
+    const second = a.call(2);
+    await a.inner.message(new ReplyMessage('response', JSON.stringify({ jsonrpc: '2.0', id: 2, error: wanted })));
+    await a.inner.end(OK);
+    const other = await said(second);
+    b.call(3, answered(asks));
+    await expect.poll(() => b.asked).toHaveLength(1);
+    expect(await said(b.call(4, { ...declined, requestState: other.result.requestState }))).toMatchObject({
+      id: 4,
+      result: { isError: true },
+    });
+    expect(b.asked).toHaveLength(1);
+  });
+
   test('is left to the replica that has taken it over', async () => {
     const first = a.call(1);
     void a.inner.message(question(7));

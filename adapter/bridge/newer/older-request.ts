@@ -13,7 +13,8 @@ export interface RequestIdentity {
 
 const PREFIX = 'io.modelcontextprotocol/';
 const LATEST = '2025-11-25';
-const RETRY_MEMBERS = new Set(['inputResponses', 'requestState']);
+/** What means something else in an older revision, or nothing. */
+const NOT_NEWER = new Set(['inputResponses', 'requestState', 'task']);
 
 export function requestIdentity(params: Readonly<Record<string, unknown>>): RequestIdentity {
   const meta = objectOf(params['_meta']);
@@ -48,7 +49,7 @@ export function olderRequest(text: string, { idText, progressToken }: OwnNames):
   if (params !== undefined) {
     const kept: string[] = [];
     for (const { key, keyStart, start, end } of members(text, params.start)) {
-      if (RETRY_MEMBERS.has(key)) continue;
+      if (NOT_NEWER.has(key)) continue;
       if (key !== '_meta') kept.push(text.slice(keyStart, end));
       else kept.push(...olderMeta(text, start, progressToken));
     }

@@ -3,7 +3,7 @@ import type { Answer } from '../../exchange/answers/answer.ts';
 import type { Request } from '../../exchange/message.ts';
 import { elements, locate } from '../../exchange/scanning/json-scan.ts';
 import type { ResponseHead } from '../../exchange/upstream.ts';
-import { MAX_ANSWER_BYTES } from '../../limits.ts';
+import { MAX_ANSWER_BYTES, MAX_QUESTIONS, MAX_QUESTIONS_CHARS } from '../../limits.ts';
 import { type Ending, failed } from '../../path/ending.ts';
 import type { Operation } from '../../path/operation.ts';
 import type { Reply, ReplyControl } from '../../path/reply.ts';
@@ -79,6 +79,8 @@ export class ParkedCall implements Reply {
   /** Of those that were asked here; 0 until something was. */
   #round = 0;
   #asked = new Map<string, Asked>();
+  /** Of all parameters so far. */
+  #askedChars = 0;
   /** JSON text of the result that asked last. */
   #asks = '';
   #more: NodeJS.Timeout | undefined;
@@ -196,6 +198,11 @@ export class ParkedCall implements Reply {
     // The number 1 and the text "1" are two ids.
     while (this.#asked.has(key)) key += "'";
     this.#asked.set(key, asked);
+    this.#askedChars += asked.params.length;
+    if (this.#asked.size > MAX_QUESTIONS || this.#askedChars > MAX_QUESTIONS_CHARS) {
+      this.#giveUp(new AdapterError('upstream_failed', 'The upstream server asks too much at once.'));
+      return;
+    }
     this.#more ??= setTimeout(() => {
       this.#more = undefined;
       this.#park()
