@@ -52,7 +52,7 @@ export interface UpstreamRequest {
 }
 
 /** Where a call of a client without sessions stands at an upstream that has them. */
-export interface ExchangePosition {
+export interface ExchangePosition extends Pick<UpstreamSession, 'sessionId' | 'generation'> {
   readonly upstreamSessionId: string | null;
   readonly protocolVersion: string;
   /** JSON texts of the request as the upstream knows it. */

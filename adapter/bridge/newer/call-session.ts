@@ -8,7 +8,6 @@ import type {
   UpstreamSession,
 } from '../../exchange/upstream.ts';
 import { handshake } from '../../upstream/handshake.ts';
-import { newSession } from '../wire/bridged-session.ts';
 import { greetingIn, type Greeting } from './greetings.ts';
 import type { RequestIdentity } from './older-request.ts';
 
@@ -27,31 +26,34 @@ export interface CallSession {
   leave(): void;
 }
 
+/** A session as this side knows it. */
+export type OwnSession = Pick<UpstreamSession, 'serverId' | 'sessionId' | 'generation'>;
+
 /** Opens one with what the client of a request says of itself. Rejects as `handshake` does. */
 export async function openCallSession(
-  serverId: string,
+  own: OwnSession,
   upstream: Upstream,
   headers: readonly string[],
   { initializeParams, logLevel }: RequestIdentity,
 ): Promise<CallSession> {
-  const session = { ...newSession(serverId), upstreamSessionId: undefined };
   let greeting = greetingIn('{}');
   const state = { initializeParams, logLevel, subscriptions: [] };
+  const session = { ...own, upstreamSessionId: undefined };
   const opened = await handshake(upstream, session, headers, state, OPEN_TIMEOUT_MS, (answer) => {
     greeting = greetingIn(answer);
   });
-  const own = { ...session, upstreamSessionId: opened.upstreamSessionId };
-  return callSession(upstream, own, headers, opened.protocolVersion, greeting);
+  const { upstreamSessionId, protocolVersion } = opened;
+  return callSession(upstream, { ...own, upstreamSessionId }, headers, protocolVersion, greeting);
 }
 
 /** One that is open already. */
 export function knownCallSession(
-  own: Pick<UpstreamSession, 'serverId' | 'sessionId' | 'generation'>,
+  { serverId, sessionId, generation }: OwnSession,
   upstream: Upstream,
   headers: readonly string[],
   { upstreamSessionId, protocolVersion }: Pick<ExchangePosition, 'upstreamSessionId' | 'protocolVersion'>,
 ): CallSession {
-  const session = { ...own, upstreamSessionId };
+  const session = { serverId, sessionId, generation, upstreamSessionId };
   return callSession(upstream, session, headers, protocolVersion, greetingIn('{}'));
 }
 

@@ -8,7 +8,7 @@ import { whileLocked } from '../../sessions/store-lock.ts';
 import { workspaceRecord } from '../../sessions/workspace-record.ts';
 import type { SessionRecord, StateStore } from '../../state/state-store.ts';
 import { endUnused } from '../../upstream/handshake.ts';
-import { type CallSession, knownCallSession, openCallSession } from './call-session.ts';
+import { type CallSession, knownCallSession, openCallSession, type OwnSession } from './call-session.ts';
 import type { RequestIdentity } from './older-request.ts';
 
 export interface CallerSessionsDeps {
@@ -70,13 +70,36 @@ export class CallerSessions {
 
   /** The server has lost it: another one for all who use it. */
   async renew(lost: CallSession, caller: SessionCaller): Promise<void> {
-    const { serverId, upstream, store } = this.#deps;
+    const { serverId } = this.#deps;
     const { sessionId, generation } = lost.session;
-    const fresh = await openCallSession(serverId, upstream, caller.headers, caller.identity);
+    for (;;) {
+      const lock = {
+        name: `bridge-renewal:${serverId}:${sessionId}`,
+        owner: randomUUID(),
+        ttlMs: LOCK_MS,
+        signal: NEVER,
+      };
+      // oxlint-disable-next-line no-await-in-loop -- Until one of all who have found out has done it.
+      const isDone = await whileLocked(this.#deps.store, lock, async () => {
+        const known = await this.#entered(sessionId, caller);
+        if (known?.lease !== undefined) await this.#deps.sessions.leave(known.lease);
+        if (known === undefined || known.record.generation > generation) return true;
+        await this.#replace({ serverId, sessionId, generation }, caller);
+        return true;
+      });
+      if (isDone === true) return;
+      // oxlint-disable-next-line no-await-in-loop -- See above.
+      await delay(POLL_MS);
+    }
+  }
+
+  async #replace({ serverId, sessionId, generation }: OwnSession, caller: SessionCaller): Promise<void> {
+    const { upstream, store } = this.#deps;
+    const own = { serverId, sessionId, generation: generation + 1 };
+    const fresh = await openCallSession(own, upstream, caller.headers, caller.identity);
     const upstreamSession = { upstreamSessionId: opened(fresh), protocolVersion: WORKSPACE };
-    const isOurs = await store.replaceUpstream({ serverId, sessionId }, generation, upstreamSession);
-    // Somebody else was faster.
-    if (!isOurs) endUnused(upstream, fresh.session, fresh.headers);
+    if (await store.replaceUpstream({ serverId, sessionId }, generation, upstreamSession)) return;
+    endUnused(upstream, fresh.session, fresh.headers);
   }
 
   async #entered(
@@ -102,7 +125,7 @@ export class CallerSessions {
     const record = workspaceRecord(serverId, sessionId, caller.principal, store.now());
     await sessions.reserve(record);
     try {
-      const fresh = await openCallSession(serverId, upstream, caller.headers, caller.identity);
+      const fresh = await openCallSession(record, upstream, caller.headers, caller.identity);
       const { initializeParams } = caller.identity;
       await sessions.open({ ...record, upstreamSessionId: opened(fresh), initializeParams });
     } catch (error) {

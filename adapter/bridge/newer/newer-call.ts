@@ -108,7 +108,10 @@ export class NewerCall implements ResponseControl {
   get position(): ExchangePosition | undefined {
     const { session, protocolVersion } = this.#session ?? {};
     if (session === undefined || protocolVersion === undefined) return undefined;
+    const { sessionId, generation } = session;
     return {
+      sessionId,
+      generation,
       upstreamSessionId: session.upstreamSessionId ?? null,
       protocolVersion,
       ...this.#names,
@@ -189,7 +192,7 @@ export class NewerCall implements ResponseControl {
     let round = this.#newRound();
     let sent: Promise<RoundAnswer>;
     if (from === undefined) {
-      const body = bodyOf(message, olderRequest(text, this.#names));
+      const body = bodyOf(this.#named(message), olderRequest(text, this.#names));
       sent = round.ask(upstream, { method: 'POST', session, headers, body });
     } else {
       for (const answer of begun?.answers ?? []) this.#post(answer);
@@ -211,6 +214,13 @@ export class NewerCall implements ResponseControl {
         sent = takeUp(lastEventId, retryMs);
       }
     }
+  }
+
+  /** The request as the upstream knows it: some transports go by ids and tokens. */
+  #named(message: Request): Request {
+    const { idText, progressToken: own } = this.#names;
+    const token = progressToken(message) === null ? {} : { progressToken: JSON.parse(own) as string };
+    return { ...message, idText, params: { ...message.params, _meta: token } };
   }
 
   #newRound(): Round {

@@ -133,14 +133,14 @@ export class NewerClients {
     const { serverId, upstream, callerSessions, sharesSessions } = this.#deps;
     if (resumed !== undefined) {
       return async () => {
-        const known = knownCallSession(newSession(serverId), upstream, headers, resumed.position);
+        const known = knownCallSession({ serverId, ...resumed.position }, upstream, headers, resumed.position);
         // One that the caller keeps is not ended with the call.
         return callerSessions === undefined ? known : { ...known, leave: nothing };
       };
     }
     // What the adapter asks by itself belongs to nobody.
     if (callerSessions === undefined || principal === undefined) {
-      return () => openCallSession(serverId, upstream, headers, identity);
+      return () => openCallSession(newSession(serverId), upstream, headers, identity);
     }
     const owner = sharesSessions ? '' : principal;
     const caller = { principal: owner, credentials: credentialKey(headers), headers, identity };
@@ -169,7 +169,8 @@ export class NewerClients {
   #listen(message: Request, headers: readonly string[], client: ClientSide, sink: ResponseSink): void {
     const { serverId, upstream } = this.#deps;
     const identity = requestIdentity(message.params);
-    const open = (): ReturnType<typeof openCallSession> => openCallSession(serverId, upstream, headers, identity);
+    const open = (): ReturnType<typeof openCallSession> =>
+      openCallSession(newSession(serverId), upstream, headers, identity);
     const stream = new NewerStream({ upstream, open }, message, client);
     sink.onStart({
       pause: () => stream.pause(),

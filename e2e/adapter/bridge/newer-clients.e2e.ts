@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startFixture } from '../../support/fixture-process.ts';
 import { asObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream/scripted-upstream.ts';
 import { type Deployment, mounted, startDeployment } from '../kit/deployment.ts';
@@ -272,4 +273,30 @@ describe('a replica that is killed while its call waits for an answer', () => {
     const calls = upstream.requestsOf('tools/call').filter(({ text }) => text.includes('"elicit"'));
     expect(calls).toHaveLength(1);
   });
+
+  test('a session that is kept outlives it', async () => {
+    await using upstream = await startScriptedUpstream({ eventIds: true });
+    const kept = { upstream: { url: upstream.url, bridge_sessions: 'shared' } };
+    await using deployment = await startDeployment({ config: { servers: [mounted('up', upstream.url, kept)] } });
+    const asked = await callSessionless(deployment.a, 'tools/call', ASK, ELICITATION);
+    deployment.a.kill();
+    const again = { ...ASK, ...answeredBy(asked.result, ANSWER) };
+    const answered = await callSessionless(deployment.b, 'tools/call', again, ELICITATION);
+    expect(JSON.parse(textOf(answered.message))).toMatchObject({ result: ANSWER });
+    const echo = { name: 'echo', arguments: { text: 'hi' } };
+    expect(textOf((await callSessionless(deployment.b, 'tools/call', echo, ELICITATION)).message)).toContain('hi');
+    const ids = upstream.requestsOf('tools/call').map(({ headers }) => headers['mcp-session-id']);
+    expect(new Set(ids).size).toBe(1);
+    expect(upstream.sessions.has(String(ids[0]))).toBe(true);
+  });
+});
+
+test.each(['per_call', 'shared'])('a server of HTTP+SSE is reached, too: %s', async (sessions) => {
+  await using fixture = await startFixture();
+  const up = { upstream: { url: fixture.sseUrl, transport: 'sse', bridge_sessions: sessions } };
+  await using deployment = await startDeployment({ config: { servers: [mounted('up', fixture.sseUrl, up)] } });
+  for (const place of [deployment.a, deployment.b, deployment.a]) {
+    const { message } = await callSessionless(place, 'tools/call', { name: 'test_simple_text', arguments: {} });
+    expect(textOf(message)).toContain('simple text');
+  }
 });
