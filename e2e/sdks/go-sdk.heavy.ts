@@ -4,27 +4,17 @@ import { type Deployment, mounted, startDeployment } from '../adapter/kit/deploy
 import { type Requirements, regressions, runConformance } from '../conformance/run-conformance.ts';
 import { freePort } from '../support/ports.ts';
 import { startProcess } from '../support/processes.ts';
-import { cached, missing, runs } from './cached.ts';
+import { missing } from './cached.ts';
+import { goPrograms } from './go-programs.ts';
 
-const MODULE = 'github.com/modelcontextprotocol/go-sdk@v1.8.0';
-const CLIENTS = ['examples/client/listfeatures', 'examples/client/loadtest'];
-const FIXTURE = 'conformance/everything-server';
 const SERVERS: Readonly<Record<string, { readonly program: string; readonly args?: readonly string[] }>> = {
   everything: { program: 'examples/server/everything' },
   memory: { program: 'examples/server/memory' },
   thinking: { program: 'examples/server/sequentialthinking' },
-  '2025-11-25': { program: FIXTURE, args: ['-stateless=false'] },
-  '2026-07-28': { program: FIXTURE },
+  '2025-11-25': { program: 'conformance/everything-server', args: ['-stateless=false'] },
+  '2026-07-28': { program: 'conformance/everything-server' },
 };
 const LIMIT_MS = 300_000;
-
-/** The SDK's own programs, as published. */
-const built = (): Promise<string> =>
-  cached(`go-sdk-${MODULE.split('@')[1]}`, async (folder) => {
-    const { Dir } = JSON.parse(await runs('go', ['mod', 'download', '-json', MODULE])) as { Dir: string };
-    const programs = new Set([...CLIENTS, ...Object.values(SERVERS).map(({ program }) => program)]);
-    for (const one of programs) await runs('go', ['build', '-C', Dir, '-o', join(folder, one), `./${one}`]);
-  });
 
 const reason = await missing('go', 'version');
 
@@ -35,7 +25,7 @@ describe.skipIf(reason !== undefined)(`the Go SDK ${reason ?? ''}`, () => {
   let deployment: Deployment;
 
   beforeAll(async () => {
-    programs = await built();
+    programs = await goPrograms();
     for (const [id, { program, args = [] }] of Object.entries(SERVERS)) {
       const address = `127.0.0.1:${await freePort()}`;
       opened.use(startProcess(join(programs, program), ['-http', address, ...args]));
