@@ -142,6 +142,10 @@ function lockingOf(serverId: string, { lock, caches, logger, telemetry, bus }: M
 /** The bridge between clients and upstreams of other revisions; undefined where it is switched off. */
 function bridgeOf({ id: serverId, upstream: settings }: EffectiveServer, parts: MountDeps): MountOptions['bridge'] {
   const { bridge, bridge_sessions: kept } = settings;
+  const limits = {
+    maxRounds: settings.bridge_max_rounds,
+    ttlMs: settings.bridge_question_ttl_seconds * 1000,
+  };
   const { bus, caches, redact, listTtlMs, store, sessions, telemetry } = parts;
   if (bridge === 'off' || sessions === undefined) return undefined;
   const counts =
@@ -157,6 +161,7 @@ function bridgeOf({ id: serverId, upstream: settings }: EffectiveServer, parts: 
       redact,
       listTtlMs,
       onRounds: counts('older_client'),
+      limits,
     });
     const callerSessions =
       kept === 'per_call' ? undefined : new CallerSessions({ serverId, upstream, store, sessions });
@@ -169,6 +174,7 @@ function bridgeOf({ id: serverId, upstream: settings }: EffectiveServer, parts: 
       sharesSessions: kept === 'shared',
     });
     return {
+      limits,
       upstream: new BridgedUpstream(upstream, revisions, older, newer),
       answer: (exchange, text) => newer.answer(exchange, text),
       abandon: (exchange) => newer.abandon(exchange),

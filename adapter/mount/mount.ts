@@ -22,6 +22,8 @@ import type { VisibleCatalog } from '../tools/visible-catalog.ts';
 /** What lets clients of one protocol revision reach an upstream of another. */
 export interface Bridge {
   readonly upstream: Upstream;
+  /** Of calls that ask. */
+  readonly limits: { readonly maxRounds: number; readonly ttlMs: number };
   /** Brings an answer (JSON text of a response) to what the upstream asked in this exchange. Rejects when it does not arrive. */
   answer(exchange: string, text: string): Promise<void>;
   /** Leaves the exchange as it is at the upstream: another replica goes on with it. */

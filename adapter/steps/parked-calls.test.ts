@@ -35,6 +35,7 @@ class Replica {
       bus,
       known: (error) => knownError(error, () => undefined),
       bridge: {
+        limits: { maxRounds: 8, ttlMs: 600_000 },
         answer: async (_exchange, text) => void this.answers.push(JSON.parse(text)),
         abandon: (exchange) => void this.abandoned.push(exchange),
         position: () => undefined,

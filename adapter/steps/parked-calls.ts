@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { OWNER_LEASE_MS, ParkedCall, QUESTION_TTL_MS } from '../bridge/parked/parked-call.ts';
+import { OWNER_LEASE_MS, ParkedCall } from '../bridge/parked/parked-call.ts';
 import {
   after,
   ORDERS,
@@ -30,7 +30,7 @@ import { isOwnState, paramsDigest } from '../uploads/question-state.ts';
 
 export interface ParkedCallsDeps {
   readonly serverId: string;
-  readonly bridge: Pick<Bridge, 'answer' | 'position' | 'abandon'>;
+  readonly bridge: Pick<Bridge, 'answer' | 'position' | 'abandon' | 'limits'>;
   readonly bus: MessageBus;
   readonly store: Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder' | 'secret' | 'now'>;
   readonly known: (error: unknown) => AdapterError;
@@ -86,6 +86,7 @@ export class ParkedCalls implements Step {
         serverId,
         bus,
         store,
+        limits: bridge.limits,
         rounds,
         asksUrls: asksUrls(params),
         owner,
@@ -94,7 +95,7 @@ export class ParkedCalls implements Step {
         answer: (name, text) => bridge.answer(name, text),
         seal: async (round) => {
           const digest = paramsDigest(operation.body.text);
-          const expiresAt = store.now() + QUESTION_TTL_MS;
+          const expiresAt = store.now() + bridge.limits.ttlMs;
           const position = bridge.position(exchange);
           const state: ParkedState = { serverId, principal, method, digest, expiresAt, exchange, position, ...round };
           return sealParked(await this.#key(), state);
@@ -117,7 +118,7 @@ export class ParkedCalls implements Step {
   }
 
   async #goOn(operation: Operation, reply: Reply, next: Send, sealed: string): Promise<void> {
-    const { store, serverId } = this.#deps;
+    const { store, serverId, bridge } = this.#deps;
     const request = operation.request as Request;
     const state = openParked(await this.#key(), sealed);
     const isTheirs =
@@ -139,7 +140,7 @@ export class ParkedCalls implements Step {
       throw invalid(`inputResponses has no answer for ${JSON.stringify(missing)}.`);
     }
     // What is answered twice would be answered by whoever is faster.
-    if (!(await store.tryLock(roundLock(serverId, exchange, round), randomUUID(), QUESTION_TTL_MS))) {
+    if (!(await store.tryLock(roundLock(serverId, exchange, round), randomUUID(), bridge.limits.ttlMs))) {
       throw invalid('The requestState was used already; make the call anew.');
     }
     if (!state.isEnded) {

@@ -171,7 +171,7 @@ describe('questions', () => {
     await sink.over();
     expect(sink.failure?.error).toMatchObject({
       code: 'upstream_failed',
-      message: expect.stringContaining('10 minutes'),
+      message: expect.stringContaining('600 seconds'),
     });
     expect(sink.messages.at(-1)).toMatchObject({ method: 'notifications/cancelled', params: { requestId: id } });
     timeout.mockRestore();

@@ -17,16 +17,15 @@ import { olderResponse } from './older-result.ts';
 import { pause } from './pause.ts';
 import { type Asked, lacking, missingIn, type Question, questionsIn } from './questions.ts';
 import { errorCode, HEADER_MISMATCH, isSuspect, MISSING_CAPABILITY, UNSUPPORTED_REVISION } from './refusals.ts';
+import type { QuestionLimits } from '../wire/question-limits.ts';
 import { Round, type RoundAnswer, RoundFailed } from '../wire/round.ts';
 
-/** After so many rounds of questions a call is given up. */
-const MAX_ROUNDS = 8;
-const ROUNDS_MS = 600_000;
 /** Between rounds in which the server asks nothing, but wants to be called again. */
 const PACE_MS = 250;
 const MAX_WHY_CHARS = 300;
 
 export interface OlderCallDeps {
+  readonly limits: QuestionLimits;
   readonly upstream: Upstream;
   readonly bus: MessageBus;
   /** The `Mcp-Param-*` headers that a tool declares; `again` asks the server anew. */
@@ -108,7 +107,7 @@ export class OlderCall implements ResponseControl {
 
   async #run(): Promise<void> {
     const { message, client, logLevel } = this.#request;
-    const until = performance.now() + ROUNDS_MS;
+    const until = performance.now() + this.#deps.limits.ttlMs;
     let parts: NewerParts = { client, logLevel };
     for (;;) {
       const answer = await this.#answer(parts);
@@ -121,7 +120,7 @@ export class OlderCall implements ResponseControl {
       if (code === HEADER_MISMATCH || code === UNSUPPORTED_REVISION) throw refusedByServer(text, code);
       const asked = questionsIn(text, message.method);
       if (asked === undefined) return this.#client.response(olderResponse(text, message.method));
-      if (this.#rounds === MAX_ROUNDS || performance.now() > until) throw this.#tooLong();
+      if (this.#rounds === this.#deps.limits.maxRounds || performance.now() > until) throw this.#tooLong();
       this.#rounds += 1;
       const next = await this.#ask(asked, until);
       if (next === undefined) return;
@@ -227,7 +226,8 @@ export class OlderCall implements ResponseControl {
   }
 
   #tooLong(): AdapterError {
-    const detail = `The call was not over after ${this.#rounds} rounds of questions, or ${ROUNDS_MS / 60_000} minutes.`;
+    const { ttlMs } = this.#deps.limits;
+    const detail = `The call was not over after ${this.#rounds} rounds of questions, or ${ttlMs / 1000} seconds.`;
     return new AdapterError('upstream_failed', detail);
   }
 

@@ -17,6 +17,7 @@ import { OlderCall } from './older-call.ts';
 import { olderGreeting, takesSubscriptions } from './older-greeting.ts';
 import { OlderStreams } from './older-streams.ts';
 import { LOG_LEVELS } from '../wire/log-levels.ts';
+import type { QuestionLimits } from '../wire/question-limits.ts';
 import { Registry } from './registry.ts';
 
 export interface OlderClientsDeps {
@@ -27,6 +28,7 @@ export interface OlderClientsDeps {
   readonly caches: Caches;
   readonly redact: Redact;
   readonly listTtlMs: number;
+  readonly limits: QuestionLimits;
   /** A request of a client has come to its end, after so many rounds of questions. */
   readonly onRounds: (rounds: number) => void;
 }
@@ -143,6 +145,7 @@ export class OlderClients {
         parameters: (headers, tool, again) => this.#parameters(headers, tool, again),
         isStillNewer: () => this.#isStillNewer(request.headers),
         onRounds,
+        limits: this.#deps.limits,
       },
       {
         message,

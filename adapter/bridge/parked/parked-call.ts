@@ -10,10 +10,12 @@ import type { Reply, ReplyControl } from '../../path/reply.ts';
 import { ReplyMessage } from '../../path/reply-message.ts';
 import type { MessageBus } from '../../state/message-bus.ts';
 import type { StateStore } from '../../state/state-store.ts';
+import type { QuestionLimits } from '../wire/question-limits.ts';
 import type { ParkedState } from './parked-state.ts';
 import { after, ORDERS, ownerLock, type ParkedEntry, parkedKey, type ParkedOrder } from './parked-entry.ts';
 
 export interface ParkedCallDeps {
+  readonly limits: QuestionLimits;
   readonly serverId: string;
   readonly bus: MessageBus;
   readonly store: Pick<StateStore, 'tryLock' | 'unlock'>;
@@ -43,10 +45,6 @@ export interface ParkedCallDeps {
 const MORE_MS = 25;
 export const OWNER_LEASE_MS = 1_500;
 const RENEW_MS = 300;
-/** How long a question waits for its answer. */
-export const QUESTION_TTL_MS = 600_000;
-/** After so many rounds of questions a call is given up. */
-const MAX_ROUNDS = 8;
 const MAX_URLS = 16;
 
 /** A question of the upstream. */
@@ -214,9 +212,9 @@ export class ParkedCall implements Reply {
 
   async #park(): Promise<void> {
     if (this.#isOver) return;
-    const { bus, store, serverId, seal, take, rounds, owner } = this.#deps;
+    const { bus, store, serverId, seal, take, rounds, owner, limits } = this.#deps;
     const round = this.#round + 1;
-    if (rounds + round > MAX_ROUNDS) throw tooManyRounds();
+    if (rounds + round > limits.maxRounds) throw tooManyRounds(limits);
     const key = parkedKey(serverId, this.#exchange);
     const isFirst = round === 1;
     if (isFirst) {
@@ -242,7 +240,7 @@ export class ParkedCall implements Reply {
     this.#asks = result;
     this.#expiry = setTimeout(() => {
       this.#giveUp(new AdapterError('upstream_timeout', 'Nobody answered the questions of the server in time.'));
-    }, QUESTION_TTL_MS).unref();
+    }, limits.ttlMs).unref();
     this.#operation.isParked = true;
     if (!isFirst) {
       await this.#say({ type: 'asks', result });
@@ -272,10 +270,10 @@ export class ParkedCall implements Reply {
 
   /** Undefined: the client cannot show pages. */
   async #urlResult(urls: readonly string[]): Promise<string | undefined> {
-    const { rounds, seal, asksUrls } = this.#deps;
+    const { rounds, seal, asksUrls, limits } = this.#deps;
     if (!asksUrls) return undefined;
     const round = rounds + this.#round + 1;
-    if (round > MAX_ROUNDS) throw tooManyRounds();
+    if (round > limits.maxRounds) throw tooManyRounds(limits);
     const state = await seal({ round, ids: Object.fromEntries(urls.map((_, index) => [index, ''])), isEnded: true });
     const requests = urls.map((params, index) => `"${index}":{"method":"elicitation/create","params":${params}}`);
     return `{"resultType":"input_required","inputRequests":{${requests.join(',')}},"requestState":${JSON.stringify(state)}}`;
@@ -425,11 +423,8 @@ function urlQuestions(text: string): string[] | undefined {
   return Array.from(elements(text, list.start), ({ start, end }) => text.slice(start, end)).slice(0, MAX_URLS);
 }
 
-function tooManyRounds(): AdapterError {
-  return new AdapterError(
-    'upstream_failed',
-    `The upstream server still asked after ${MAX_ROUNDS} rounds of questions.`,
-  );
+function tooManyRounds({ maxRounds }: QuestionLimits): AdapterError {
+  return new AdapterError('upstream_failed', `The upstream server still asked after ${maxRounds} rounds of questions.`);
 }
 
 async function wholeText(answer: Answer): Promise<string> {

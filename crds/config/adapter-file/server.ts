@@ -15,7 +15,7 @@ import { CallLimits } from './limits.ts';
 import { ServerResults } from './results.ts';
 import { ServerProfile } from './server-profile.ts';
 import { headerMap, headerName, httpPath, httpUrl } from '../values/network-values.ts';
-import { flag, listOf, maybeEmpty, oneOf, text, trimmedAnd } from '../values/values.ts';
+import { flag, integer, listOf, maybeEmpty, oneOf, text, trimmedAnd } from '../values/values.ts';
 
 /** An entry of `servers`: one upstream MCP server. Source: adapter specification, section 2.8. */
 
@@ -60,6 +60,14 @@ const Upstream = z.strictObject({
         'all callers have the same.',
     )
     .prefault('per_call'),
+  bridge_question_ttl_seconds: integer({ min: 1, max: 600 })
+    .describe(
+      '(new) How long a call between two revisions waits for the answers to questions of the upstream, in seconds.',
+    )
+    .prefault(600),
+  bridge_max_rounds: integer({ min: 1, max: 100 })
+    .describe('(new) Rounds of questions after which such a call fails.')
+    .prefault(8),
   insecure_tls: flag().describe('Do not verify the certificate of the upstream.').prefault(false),
   static_headers: maybeEmpty(headerMap().prefault({})).describe('Headers added to every request to the upstream.'),
   client_headers: maybeEmpty(ClientHeaders.prefault({})).describe('Headers that clients send.'),

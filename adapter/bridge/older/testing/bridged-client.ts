@@ -88,6 +88,7 @@ export class BridgedClient implements AsyncDisposable {
       caches: this.#caches,
       redact: createRedaction().text,
       listTtlMs: 60_000,
+      limits: { maxRounds: 8, ttlMs: 600_000 },
       onRounds: (rounds) => {
         this.rounds.push(rounds);
         this.#onOver.resolve();
