@@ -200,7 +200,8 @@ describe('callers who keep their sessions', () => {
   ];
   const auth = { enabled: true, header_name: 'X-Token', tokens };
   const as = (index: number) => ({ headers: { 'x-token': tokens[index]?.token ?? '' } });
-  const keeping = (url: string) => mounted('up', url, { upstream: { url, bridge_sessions: 'per_caller' } });
+  const keeping = (url: string, sessions = 'per_caller') =>
+    mounted('up', url, { upstream: { url, bridge_sessions: sessions } });
 
   test('have one each, at any replica, and no more of it than what is theirs', async () => {
     await using upstream = await startScriptedUpstream();
@@ -230,10 +231,10 @@ describe('callers who keep their sessions', () => {
     ]);
   });
 
-  test('are asked each for itself', async () => {
+  test.each(['per_caller', 'per_call'])('are asked each for itself: %s', async (sessions) => {
     await using upstream = await startScriptedUpstream({ eventIds: true });
     await using deployment = await startDeployment({
-      config: { core: { auth }, servers: [keeping(upstream.url)] },
+      config: { core: { auth }, servers: [keeping(upstream.url, sessions)] },
     });
     const { a, b } = deployment;
     const [ada, bob] = [0, 1].map((who) => ({ ...ELICITATION, ...as(who) }));
