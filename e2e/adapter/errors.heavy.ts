@@ -511,8 +511,8 @@ describe('a message of the sessionless revision', () => {
     });
   const right = { 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/call', 'mcp-name': 'a' };
 
-  test('is 400 with -32000 before an upstream that does not know it, so that clients fall back to initialize', async () => {
-    await using at = await start();
+  test('is 400 with -32000 before an upstream that does not know it and is not bridged, so that clients fall back to initialize', async () => {
+    await using at = await start({}, { upstream: { bridge: 'off' } });
     expect(await seen(send(at.adapter, right))).toEqual({
       status: 400,
       body: rpc(
@@ -522,6 +522,25 @@ describe('a message of the sessionless revision', () => {
         'legacy_upstream',
       ),
     });
+    expect(at.upstream.requestsOf('tools/call')).toEqual([]);
+  });
+
+  test('is 400 over the bridge when it does not say who asks, or names a revision that there is not', async () => {
+    await using at = await start();
+    const of = (headers: Record<string, string>, _meta: JsonObject) =>
+      seen(
+        fetch(`${at.adapter.url}/mcp/up`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify({ jsonrpc: '2.0', id: 'm', method: 'tools/call', params: { name: 'a', _meta } }),
+        }),
+      );
+    expect(await of(right, { 'io.modelcontextprotocol/protocolVersion': VERSION })).toEqual({
+      status: 400,
+      body: rpc('m', -32_602, 'params._meta names no clientCapabilities.', 'invalid_metadata'),
+    });
+    const later = { ...meta, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' };
+    expect(await of({ ...right, 'mcp-protocol-version': '2099-01-01' }, later)).toMatchObject({ status: 400 });
     expect(at.upstream.requestsOf('tools/call')).toEqual([]);
   });
 

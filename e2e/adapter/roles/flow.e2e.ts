@@ -229,7 +229,7 @@ describe('files from server to server', () => {
     const sheets = await connected('ann', 'sheets');
     const bob = await connected('bob', 'sheets');
     try {
-      expect(browser.getNegotiatedProtocolVersion()).toBe('2025-11-25');
+      expect(browser.getNegotiatedProtocolVersion()).toBe('2026-07-28');
       const made = await browser.callTool({ name: 'write_text', arguments: { output_path: 'a.txt', text: 'a\n' } });
       const uri = String(asObject(asObject(made._meta)['artifact'])['artifact_uri']);
       const changed = await sheets.callTool({ name: 'append_line', arguments: { path: uri, line: 'b' } });
