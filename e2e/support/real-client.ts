@@ -43,7 +43,7 @@ export const RECONNECTION = {
 
 /** A client as an application has it: an SDK with capabilities, answers and one session. */
 export interface RealClient extends AsyncDisposable {
-  /** The result of `initialize`, as it came. */
+  /** The result of `initialize`, as it came; nothing where there is no session. */
   readonly initialized: Record<string, unknown>;
   /** Every message of the server so far. */
   readonly received: readonly WireMessage[];
@@ -93,11 +93,16 @@ export class WireRecorder {
     Object.assign(transport, { onmessage });
     try {
       await client.connect(transport);
-      await this.#streamIsOpen();
+      if (this.opensSession) await this.#streamIsOpen();
     } catch (error) {
       await client.close();
       throw error;
     }
+  }
+
+  /** Whether the client has asked for a session. */
+  get opensSession(): boolean {
+    return this.sent.some(({ method }) => method === 'initialize');
   }
 
   /** For the transport's `fetch`. */
@@ -134,6 +139,7 @@ export class WireRecorder {
   }
 
   initialized(): Record<string, unknown> {
+    if (!this.opensSession) return {};
     const result = this.received.find((message) => message.result?.['protocolVersion'] !== undefined)?.result;
     if (result === undefined) throw new Error('no result of initialize has come');
     return result;
