@@ -53,7 +53,8 @@ export class BridgedUpstream implements Upstream {
   }
 
   #sendSessionless(request: UpstreamRequest, sink: ResponseSink): void {
-    if (this.#revisions.isModern) return this.#inner.send(request, sink);
+    if (request.isBridged === true) return this.#newer.send(request, sink);
+    if (request.isBridged === false || this.#revisions.isModern) return this.#inner.send(request, sink);
     const waiting = new Waiting(sink);
     const headers = credentialHeaders(request.headers);
     this.#revisions.of(credentialKey(headers), headers).then(

@@ -41,6 +41,8 @@ export interface UpstreamRequest {
   readonly body: Body | undefined;
   /** Where a GET takes up the stream again. */
   readonly lastEventId?: string | undefined;
+  /** Whether the upstream speaks other revisions than the client, who has no session; undefined: that is to be found out. */
+  readonly isBridged?: boolean | undefined;
   /** Names the exchange for whoever takes what the upstream asks meanwhile; undefined: nobody does. */
   readonly exchange?: string | undefined;
   /** Undefined: the request is made for the first time. */

@@ -12,6 +12,7 @@ export function askUpstream({ upstream, headers }: Pick<Mount, 'upstream' | 'hea
       headers: operation.sentHeaders ?? headers.forward(method, caller.headers, isSessionless),
       body: isGet ? undefined : operation.sent,
       lastEventId,
+      isBridged: operation.isBridged,
       exchange: operation.exchange,
       resumed: operation.resumed,
       principal: caller.principal,
