@@ -171,10 +171,10 @@ describe('a call that is asked something in its middle', () => {
 
   test('leaves nothing behind when its client leaves before it has the questions', async () => {
     const gate = Promise.withResolvers<void>();
-    const { tryLock } = store;
+    const tryLock = store.tryLock.bind(store);
     vi.spyOn(store, 'tryLock').mockImplementation(async (...args) => {
       await gate.promise;
-      return tryLock.apply(store, args);
+      return tryLock(...args);
     });
     const unlock = vi.spyOn(store, 'unlock');
     const first = a.call(1);

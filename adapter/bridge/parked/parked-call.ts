@@ -206,7 +206,8 @@ export class ParkedCall implements Reply {
       this.#park()
         .catch((error: unknown) => this.#giveUp(error))
         // The client may have left meanwhile: what was taken since then is nobody's.
-        .finally(() => (this.#isOver && !this.#isParked ? this.#free().catch(this.#deps.onError) : undefined));
+        .then(() => (this.#isOver && !this.#isParked ? this.#free() : undefined))
+        .catch(this.#deps.onError);
     }, MORE_MS);
   }
 
