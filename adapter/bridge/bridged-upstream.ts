@@ -14,11 +14,9 @@ import { positionOf } from './newer/caller-sessions.ts';
 import { isBridged } from './wire/bridged-session.ts';
 import type { NewerClients } from './newer/newer-clients.ts';
 import { credentialHeaders, credentialKey } from './wire/newer-request.ts';
+import { saysNothing } from '../upstream/revision-probe.ts';
 import { LostToNewer } from './older/lost-to-newer.ts';
 import type { OlderClients } from './older/older-clients.ts';
-
-/** Refusals of a client, or of this moment, that say nothing of revisions. */
-const NO_EVIDENCE = new Set([401, 403, 408, 425, 429]);
 
 /**
  * An upstream that clients reach whichever protocol revision they speak: one that refuses `initialize` and answers
@@ -122,7 +120,7 @@ class Opening implements ResponseSink, ResponseControl {
   onHead(head: ResponseHead): void {
     this.#head = head;
     const { status } = head;
-    const mayRefuse = status < 500 && !NO_EVIDENCE.has(status) && !(status < 300 && isEventStream(head));
+    const mayRefuse = !saysNothing(status) && !(status < 300 && isEventStream(head));
     if (!mayRefuse) this.#pass(head);
   }
 

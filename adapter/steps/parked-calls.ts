@@ -11,6 +11,7 @@ import {
   roundLock,
 } from '../bridge/parked/parked-entry.ts';
 import { isParkedState, openParked, type ParkedState, sealParked } from '../bridge/parked/parked-state.ts';
+import { withId } from '../bridge/wire/responses.ts';
 import { AdapterError, rpcErrorText } from '../errors.ts';
 import { errorResult } from '../exchange/edited-call.ts';
 import { completeCall } from '../exchange/answers/own-result.ts';
@@ -286,9 +287,7 @@ class Resumed {
     }
     if (entry.type === 'asks') await this.#respond(ReplyMessage.result(idText, entry.result));
     else {
-      const id = locate(entry.text, ['id']);
-      const text = id === undefined ? entry.text : splice(entry.text, [{ ...id, with: idText }]);
-      await this.#respond(new ReplyMessage('response', text));
+      await this.#respond(new ReplyMessage('response', withId(entry.text, idText)));
     }
     this.#isOver = true;
     await this.#reply.end(OK);

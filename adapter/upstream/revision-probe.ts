@@ -30,6 +30,9 @@ const MAX_WITHOUT = 1_000;
 /** Refusals of a client, or of this moment. */
 const NO_EVIDENCE = new Set([401, 403, 408, 425, 429]);
 
+/** Whether a status says nothing of revisions. */
+export const saysNothing = (status: number): boolean => NO_EVIDENCE.has(status) || status >= 500;
+
 /**
  * Whether an upstream speaks the sessionless revision, found out by `server/discover` and remembered. That it does
  * counts for all clients; that it does not only for those with the same headers, as it may mean that one of these was
@@ -107,7 +110,7 @@ export class RevisionProbe {
       this.#modernUntil = Date.now() + SESSIONLESS_TTL_MS;
       return 'modern';
     }
-    if (NO_EVIDENCE.has(answer.status) || answer.status >= 500) return 'unknown';
+    if (saysNothing(answer.status)) return 'unknown';
     return this.#remember(client, 'legacy');
   }
 

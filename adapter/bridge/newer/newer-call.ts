@@ -9,15 +9,16 @@ import type { ExchangePosition, ResponseControl, ResumedExchange, Upstream } fro
 import { losesSession } from '../../exchange/unknown-session.ts';
 import { HandshakeFailed } from '../../upstream/handshake.ts';
 import { lacking } from '../older/questions.ts';
+import { MISSING_CAPABILITY } from '../older/refusals.ts';
 import { type CallSession, postMessage } from './call-session.ts';
 import type { ClientSide } from '../wire/client-side.ts';
 import { type Asks, bodyOf } from '../wire/newer-request.ts';
 import { newerResponse } from './newer-result.ts';
 import { olderRequest, type OwnNames } from './older-request.ts';
+import { withId } from '../wire/responses.ts';
 import { Round, type RoundAnswer, RoundFailed } from '../wire/round.ts';
 
 const INVALID_PARAMS = -32602;
-const MISSING_CAPABILITY = -32021;
 /** How often a stream that breaks off is taken up again before anything more comes. */
 const MAX_RESUMED = 20;
 /** More are one value of a label. */
@@ -309,12 +310,6 @@ function isForCall(method: string, logs: boolean): boolean {
     method !== 'notifications/elicitation/complete' &&
     method !== 'notifications/cancelled'
   );
-}
-
-/** A response (JSON text) under the id of another request. */
-function withId(text: string, idText: string): string {
-  const span = locate(text, ['id']);
-  return span === undefined ? text : splice(text, [{ ...span, with: idText }]);
 }
 
 /** As `-32021` names it; undefined for what no client can offer. */

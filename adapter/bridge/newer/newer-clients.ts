@@ -1,4 +1,4 @@
-import { SESSIONLESS_REVISION, type Body, METHOD_NOT_FOUND, type Request } from '../../exchange/message.ts';
+import { SESSIONLESS_REVISION, type Body, type Request } from '../../exchange/message.ts';
 import type { ExchangePosition, ResponseSink, Upstream, UpstreamRequest } from '../../exchange/upstream.ts';
 import { HandshakeFailed } from '../../upstream/handshake.ts';
 import type { CallerSessions } from './caller-sessions.ts';
@@ -7,6 +7,7 @@ import { knownCallSession, openCallSession } from './call-session.ts';
 import { ClientSide } from '../wire/client-side.ts';
 import { Greetings, type Greeting } from './greetings.ts';
 import { objectOf } from '../wire/json-object.ts';
+import { noSuchMethod } from '../wire/responses.ts';
 import { serverCapabilities } from '../wire/same-capabilities.ts';
 import { NewerCall, type NewerCallDeps } from './newer-call.ts';
 import { NewerStream } from './newer-stream.ts';
@@ -193,9 +194,6 @@ function discoverResult({ capabilities, serverInfo, instructions }: Greeting, tt
     `"_meta":{${serverInfo === undefined ? '' : `"${SERVER_INFO}":${serverInfo}`}}}`,
   ].join(',');
 }
-
-const noSuchMethod = (idText: string): string =>
-  `{"jsonrpc":"2.0","id":${idText},"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}}`;
 
 function nothing(): void {
   // There is nothing under way that could be held.

@@ -4,7 +4,7 @@ import type { Upstream } from '../../exchange/upstream.ts';
 import { MAX_DISCOVERY_CHARS } from '../../limits.ts';
 import { ownRequest } from '../../upstream/own-request.ts';
 import { objectOf } from '../wire/json-object.ts';
-import { SESSIONLESS_META, sessionlessHeaders } from '../../upstream/revision-probe.ts';
+import { saysNothing, SESSIONLESS_META, sessionlessHeaders } from '../../upstream/revision-probe.ts';
 
 /** What a server says of itself (MCP 2026-07-28, `server/discover`). */
 export interface Discovery {
@@ -86,9 +86,3 @@ export class Discoveries {
     return discovery;
   }
 }
-
-/** Refusals of a client, or of this moment. */
-const OF_THE_MOMENT = new Set([401, 403, 408, 425, 429]);
-
-/** Whether a status says nothing of revisions. */
-export const saysNothing = (status: number): boolean => OF_THE_MOMENT.has(status) || status >= 500;

@@ -11,7 +11,7 @@ import { UNCOUNTED_BYTES } from '../../limits.ts';
 import type { BusKey, MessageBus } from '../../state/message-bus.ts';
 import { type Answers, askClient } from './ask-client.ts';
 import type { ClientSide } from '../wire/client-side.ts';
-import { saysNothing } from './discoveries.ts';
+import { saysNothing } from '../../upstream/revision-probe.ts';
 import { bodyOf, type ClientIdentity, newerHeaders, newerRequest, type NewerParts } from '../wire/newer-request.ts';
 import { olderResponse } from './older-result.ts';
 import { pause } from './pause.ts';

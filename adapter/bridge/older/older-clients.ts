@@ -1,6 +1,6 @@
 import type { Redact } from '../../../lib/redaction/redact.ts';
 import type { Caches } from '../../caches.ts';
-import { type Body, cancelledRequest, type Message, METHOD_NOT_FOUND, type Request } from '../../exchange/message.ts';
+import { type Body, cancelledRequest, type Message, type Request } from '../../exchange/message.ts';
 import { elements } from '../../exchange/scanning/json-scan.ts';
 import type { ParameterHeader } from '../../exchange/sessionless-headers.ts';
 import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from '../../exchange/upstream.ts';
@@ -16,6 +16,7 @@ import { credentialHeaders, credentialKey, identityOf } from '../wire/newer-requ
 import { OlderCall } from './older-call.ts';
 import { olderGreeting, takesSubscriptions } from './older-greeting.ts';
 import { OlderStreams } from './older-streams.ts';
+import { noSuchMethod } from '../wire/responses.ts';
 import { LOG_LEVELS } from '../wire/log-levels.ts';
 import type { QuestionLimits } from '../wire/question-limits.ts';
 import { Registry } from './registry.ts';
@@ -255,9 +256,6 @@ const emptyResult = (idText: string): string => `{"jsonrpc":"2.0","id":${idText}
 
 const invalidParams = (idText: string, message: string): string =>
   `{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify({ code: -32602, message })}}`;
-
-const noSuchMethod = (idText: string): string =>
-  `{"jsonrpc":"2.0","id":${idText},"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}}`;
 
 /** JSON text of the level in the parameters of `logging/setLevel` (JSON text). */
 function levelIn(params: string | null | undefined): string | undefined {

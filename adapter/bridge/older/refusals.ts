@@ -1,6 +1,6 @@
 import { METHOD_NOT_FOUND } from '../../exchange/message.ts';
 import { locate } from '../../exchange/scanning/json-scan.ts';
-import { saysNothing } from './discoveries.ts';
+import { saysNothing } from '../../upstream/revision-probe.ts';
 
 /** Codes of MCP 2026-07-28 that servers answer with. */
 export const HEADER_MISMATCH = -32020;

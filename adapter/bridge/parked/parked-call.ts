@@ -10,6 +10,7 @@ import type { Reply, ReplyControl } from '../../path/reply.ts';
 import { ReplyMessage } from '../../path/reply-message.ts';
 import type { MessageBus } from '../../state/message-bus.ts';
 import type { StateStore } from '../../state/state-store.ts';
+import { MISSING_CAPABILITY } from '../older/refusals.ts';
 import type { QuestionLimits } from '../wire/question-limits.ts';
 import type { ParkedState } from './parked-state.ts';
 import { after, ORDERS, ownerLock, type ParkedEntry, parkedKey, type ParkedOrder } from './parked-entry.ts';
@@ -282,7 +283,7 @@ export class ParkedCall implements Reply {
 
   #needsUrls(): string {
     const data = { requiredCapabilities: { elicitation: { url: {} } } };
-    const error = { code: -32021, message: 'This needs elicitation.url.', data };
+    const error = { code: MISSING_CAPABILITY, message: 'This needs elicitation.url.', data };
     return `{"jsonrpc":"2.0","id":${this.#request.idText},"error":${JSON.stringify(error)}}`;
   }
 
