@@ -79,7 +79,9 @@ export class ParkedCalls implements Step {
   #begin(operation: Operation, reply: Reply, next: Send, rounds: number, taken?: Taken): void {
     const { serverId, bridge, bus, store, known } = this.#deps;
     const { idText, method, params } = operation.request as Request;
-    const { exchange, owner } = taken ?? { exchange: randomUUID(), owner: randomUUID() };
+    const exchange = taken?.exchange ?? randomUUID();
+    // Whoever takes it over is another one.
+    const owner = taken?.owner ?? exchange;
     operation.exchange = exchange;
     const { principal } = operation.caller;
     const parked = new ParkedCall(

@@ -11,6 +11,7 @@ import { handshake } from '../../upstream/handshake.ts';
 import { greetingIn, type Greeting } from './greetings.ts';
 import type { RequestIdentity } from './older-request.ts';
 
+const NO_GREETING = greetingIn('{}');
 const OPEN_TIMEOUT_MS = 20_000;
 const POST_TIMEOUT_MS = 20_000;
 const END_TIMEOUT_MS = 5_000;
@@ -36,7 +37,7 @@ export async function openCallSession(
   headers: readonly string[],
   { initializeParams, logLevel }: RequestIdentity,
 ): Promise<CallSession> {
-  let greeting = greetingIn('{}');
+  let greeting = NO_GREETING;
   const state = { initializeParams, logLevel, subscriptions: [] };
   const session = { ...own, upstreamSessionId: undefined };
   const opened = await handshake(upstream, session, headers, state, OPEN_TIMEOUT_MS, (answer) => {
@@ -54,7 +55,7 @@ export function knownCallSession(
   { upstreamSessionId, protocolVersion }: Pick<ExchangePosition, 'upstreamSessionId' | 'protocolVersion'>,
 ): CallSession {
   const session = { serverId, sessionId, generation, upstreamSessionId };
-  return callSession(upstream, session, headers, protocolVersion, greetingIn('{}'));
+  return callSession(upstream, session, headers, protocolVersion, NO_GREETING);
 }
 
 function callSession(

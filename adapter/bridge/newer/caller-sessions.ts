@@ -1,6 +1,8 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { LRUCache } from 'lru-cache';
+
 import { AdapterError } from '../../errors.ts';
 import type { Upstream, UpstreamSession } from '../../exchange/upstream.ts';
 import { type Lease, type SessionRegistry } from '../../sessions/session-registry.ts';
@@ -30,6 +32,7 @@ export interface SessionCaller {
 }
 
 const SECRET = 'bridge sessions';
+const MAX_KEPT_CHARS = 1_000_000;
 const LOCK_MS = 30_000;
 const POLL_MS = 20;
 const NEVER = new AbortController().signal;
@@ -42,6 +45,7 @@ const OPENED = /^(\d{4}-\d{2}-\d{2}) ([\x21-\x7e]*)$/;
  */
 export class CallerSessions {
   readonly #deps: CallerSessionsDeps;
+  readonly #ids = new LRUCache<string, string>({ maxSize: MAX_KEPT_CHARS, sizeCalculation: (_, key) => key.length });
   #secret: Promise<string> | undefined;
 
   constructor(deps: CallerSessionsDeps) {
@@ -152,16 +156,19 @@ export class CallerSessions {
   }
 
   async #idOf({ principal, credentials, identity }: SessionCaller): Promise<string> {
+    const key = [this.#deps.serverId, principal, credentials, identity.capabilities].join('\n');
+    const known = this.#ids.get(key);
+    if (known !== undefined) return known;
     this.#secret ??= this.#deps.store.secret(SECRET).catch((error: unknown) => {
       this.#secret = undefined;
       throw error;
     });
-    const { capabilities } = JSON.parse(identity.initializeParams) as { capabilities: unknown };
-    const key = [this.#deps.serverId, principal, credentials, JSON.stringify(capabilities)].join('\n');
-    return createHmac('sha256', await this.#secret)
+    const id = createHmac('sha256', await this.#secret)
       .update(key)
       .digest('hex')
       .slice(0, 32);
+    this.#ids.set(key, id);
+    return id;
   }
 }
 

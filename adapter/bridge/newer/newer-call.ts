@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { REQUEST_LIMITS } from '../../../lib/json/json-limits.ts';
@@ -15,7 +14,6 @@ import type { ClientSide } from '../wire/client-side.ts';
 import { type Asks, bodyOf } from '../wire/newer-request.ts';
 import { newerResponse } from './newer-result.ts';
 import { olderRequest, type OwnNames } from './older-request.ts';
-import { withId } from '../wire/responses.ts';
 import { Round, type RoundAnswer, RoundFailed } from '../wire/round.ts';
 
 const INVALID_PARAMS = -32602;
@@ -44,6 +42,8 @@ export interface NewerRequest {
   readonly asks: Asks;
   /** It wants to hear log messages. */
   readonly logs: boolean;
+  /** How the server knows it, where it begins here. */
+  readonly name: string;
   /** Somebody takes what the server asks, and answers it; otherwise the server is told that nobody does. */
   readonly takesQuestions: boolean;
   readonly holder: Holder | undefined;
@@ -59,7 +59,10 @@ export class NewerCall implements ResponseControl {
   readonly #deps: NewerCallDeps;
   readonly #request: NewerRequest;
   readonly #client: ClientSide;
-  readonly #aborter = new AbortController();
+  /** Why it was given up. */
+  #reason: Error | undefined;
+  /** Of the wait between two streams. */
+  #wait: AbortController | undefined;
   readonly #names: OwnNames;
   #session: CallSession | undefined;
   #round: Round | undefined;
@@ -72,9 +75,8 @@ export class NewerCall implements ResponseControl {
     this.#deps = deps;
     this.#request = request;
     this.#client = client;
-    const { position } = request.resumed ?? {};
-    const name = JSON.stringify(`mcpa-${randomUUID()}`);
-    this.#names = position ?? { idText: name, progressToken: name };
+    const name = `"${request.name}"`;
+    this.#names = request.resumed?.position ?? { idText: name, progressToken: name };
   }
 
   pause(): void {
@@ -88,9 +90,9 @@ export class NewerCall implements ResponseControl {
   }
 
   abort(): void {
-    const reason = new Error('the call was given up');
-    this.#aborter.abort(reason);
-    this.#round?.abort(reason);
+    this.#reason = new Error('the call was given up');
+    this.#wait?.abort();
+    this.#round?.abort(this.#reason);
   }
 
   /** Another replica goes on with it: nothing more is done at the upstream. */
@@ -145,7 +147,7 @@ export class NewerCall implements ResponseControl {
   }
 
   #failed(error: Error): void {
-    if (this.#aborter.signal.aborted) return;
+    if (this.#reason !== undefined) return;
     if (error instanceof RoundFailed) this.#client.failed(error.cause as Error, error.sent);
     else if (error instanceof HandshakeFailed && (error.status === 401 || error.status === 403)) {
       const head = { status: error.status, headers: { 'content-type': 'application/json' }, upstreamSessionId: null };
@@ -155,18 +157,18 @@ export class NewerCall implements ResponseControl {
 
   /** True: the server has lost the session, and has not seen the call. */
   async #run(session: CallSession, mayBeLost: boolean): Promise<boolean> {
-    this.#aborter.signal.throwIfAborted();
+    if (this.#reason !== undefined) throw this.#reason;
     const { message } = this.#request;
     const { head, text, body } = await this.#answer(session);
     this.#isAnswered = true;
-    if (mayBeLost && losesSession(head.status, body.toString('utf8'))) return true;
+    if (mayBeLost && head.status >= 400 && losesSession(head.status, body.toString('utf8'))) return true;
     if (text === undefined || head.status === 401 || head.status === 403) {
       // There is no session for the client to lose.
       this.#client.refused(head.status === 404 ? { ...head, status: 502 } : head, body);
       return false;
     }
     this.#deps.onRounds(Math.min(this.#rounds, MAX_COUNTED));
-    const shown = newerResponse(withId(text, message.idText), message.method, session.greeting.serverInfo);
+    const shown = newerResponse(text, message, session.greeting.serverInfo);
     this.#client.response(shown.text, shown.status);
     return false;
   }
@@ -209,9 +211,10 @@ export class NewerCall implements ResponseControl {
         return answer;
       } catch (error) {
         const { lastEventId, retryMs = RESUME_MS } = round;
-        if (lastEventId === undefined || this.#aborter.signal.aborted || resumed === MAX_RESUMED) throw error;
+        if (lastEventId === undefined || this.#reason !== undefined || resumed === MAX_RESUMED) throw error;
+        this.#wait = new AbortController();
         // oxlint-disable-next-line no-await-in-loop -- See above.
-        await delay(Math.min(retryMs, LONGEST_RESUME_MS), undefined, { signal: this.#aborter.signal });
+        await delay(Math.min(retryMs, LONGEST_RESUME_MS), undefined, { signal: this.#wait.signal });
         sent = takeUp(lastEventId, retryMs);
       }
     }

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 import { SESSIONLESS_REVISION, type Body, type Request } from '../../exchange/message.ts';
 import type { ExchangePosition, ResponseSink, Upstream, UpstreamRequest } from '../../exchange/upstream.ts';
 import { HandshakeFailed } from '../../upstream/handshake.ts';
@@ -11,8 +13,8 @@ import { noSuchMethod } from '../wire/responses.ts';
 import { serverCapabilities } from '../wire/same-capabilities.ts';
 import { NewerCall, type NewerCallDeps } from './newer-call.ts';
 import { NewerStream } from './newer-stream.ts';
-import { credentialHeaders, credentialKey, identityOf } from '../wire/newer-request.ts';
-import { type RequestIdentity, requestIdentity } from './older-request.ts';
+import { credentialHeaders, credentialKey } from '../wire/newer-request.ts';
+import { RequestIdentities, type RequestIdentity } from './older-request.ts';
 
 export interface NewerClientsDeps {
   readonly serverId: string;
@@ -46,6 +48,10 @@ const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 export class NewerClients {
   readonly #deps: NewerClientsDeps;
   readonly #greetings: Greetings;
+  readonly #identities = new RequestIdentities();
+  /** No two replicas name a request alike: they may share a session. */
+  readonly #replica = randomBytes(9).toString('base64url');
+  #sent = 0;
   /** By the names of their exchanges. */
   readonly #calls = new Map<string, NewerCall>();
 
@@ -97,14 +103,15 @@ export class NewerClients {
   ): void {
     const { upstream } = this.#deps;
     const { exchange, holder, resumed } = request;
-    const identity = requestIdentity(message.params);
+    const identity = this.#identities.of(message.params);
     const call = new NewerCall(
       { upstream, open: this.#sessions(request, headers, identity), onRounds: this.#deps.onRounds },
       {
         message,
         text,
-        asks: identityOf(identity.initializeParams).asks,
+        asks: identity.asks,
         logs: identity.logLevel !== null,
+        name: `mcpa-${this.#replica}-${(this.#sent++).toString(36)}`,
         takesQuestions: exchange !== undefined,
         holder,
         resumed,
@@ -169,7 +176,7 @@ export class NewerClients {
 
   #listen(message: Request, headers: readonly string[], client: ClientSide, sink: ResponseSink): void {
     const { serverId, upstream } = this.#deps;
-    const identity = requestIdentity(message.params);
+    const identity = this.#identities.of(message.params);
     const open = (): ReturnType<typeof openCallSession> =>
       openCallSession(newSession(serverId), upstream, headers, identity);
     const stream = new NewerStream({ upstream, open }, message, client);

@@ -4,7 +4,7 @@ import { newerResponse } from './newer-result.ts';
 
 const response = (rest: string): string => `{"jsonrpc":"2.0","id":1,${rest}}`;
 const newer = (result: string, method = 'tools/call', info?: string): string =>
-  newerResponse(response(`"result":${result}`), method, info).text;
+  newerResponse(response(`"result":${result}`), { method, idText: '1' }, info).text;
 
 test('a result says that it is complete, and who has made it', () => {
   expect(newer('{"content":[],"n":9007199254740993}')).toBe(
@@ -49,9 +49,23 @@ test.for([
   [7, 7, 200],
 ] as const)('the error %d is %d, with HTTP %d', ([code, shown, status]) => {
   const error = (one: number): string => response(`"error":{"code":${one},"message":"no"}`);
-  expect(newerResponse(error(code), 'resources/read', '{}')).toEqual({ text: error(shown), status });
+  expect(newerResponse(error(code), { method: 'resources/read', idText: '1' }, '{}')).toEqual({
+    text: error(shown),
+    status,
+  });
 });
 
 test.for(['null', '[]', '"x"'])('a result that is no object stays: %s', (result) => {
   expect(newer(result)).toBe(response(`"result":${result}`));
+});
+
+test.for<[string, string]>([
+  ['{"jsonrpc":"2.0","id":"own","result":null}', '{"jsonrpc":"2.0","id":9007199254740993,"result":null}'],
+  ['{"result":{},"id":7}', '{"result":{"resultType":"complete"},"id":9007199254740993}'],
+  ['{"result":{}}', '{"id":9007199254740993,"result":{"resultType":"complete"}}'],
+  ['{"error":{"code":1}}', '{"id":9007199254740993,"error":{"code":1}}'],
+  ['{"i\\u0064":1,"error":{"code":1}}', '{"i\\u0064":9007199254740993,"error":{"code":1}}'],
+])('has the id of the request: %s', ([said, shown]) => {
+  const request = { method: 'tools/call', idText: '9007199254740993' };
+  expect(newerResponse(said, request, undefined).text).toBe(shown);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { olderRequest, requestIdentity } from './older-request.ts';
+import { olderRequest, RequestIdentities } from './older-request.ts';
 
 const NAMES = { idText: '"own"', progressToken: '"token"' };
 const PROTOCOL =
@@ -40,12 +40,12 @@ test('a session is opened with what the client says of itself', () => {
     'io.modelcontextprotocol/clientInfo': { name: 'c', version: '1' },
     'io.modelcontextprotocol/logLevel': 'debug',
   };
-  const { initializeParams, logLevel } = requestIdentity({ _meta: meta });
+  const { initializeParams, logLevel } = new RequestIdentities().of({ _meta: meta });
   expect(JSON.parse(initializeParams)).toEqual({
     protocolVersion: '2025-11-25',
     capabilities: { sampling: { tools: {} }, elicitation: {}, extensions: { 'x.example/own': {} } },
     clientInfo: { name: 'c', version: '1' },
   });
   expect(logLevel).toBe('{"level":"debug"}');
-  expect(requestIdentity({ _meta: 7 })).toMatchObject({ logLevel: null });
+  expect(new RequestIdentities().of({ _meta: 7 })).toMatchObject({ logLevel: null });
 });

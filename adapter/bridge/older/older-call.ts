@@ -18,6 +18,7 @@ import { pause } from './pause.ts';
 import { type Asked, lacking, missingIn, type Question, questionsIn } from './questions.ts';
 import { errorCode, HEADER_MISMATCH, isSuspect, MISSING_CAPABILITY, UNSUPPORTED_REVISION } from './refusals.ts';
 import type { QuestionLimits } from '../wire/question-limits.ts';
+import { withId } from '../wire/responses.ts';
 import { Round, type RoundAnswer, RoundFailed } from '../wire/round.ts';
 
 /** Between rounds in which the server asks nothing, but wants to be called again. */
@@ -119,7 +120,9 @@ export class OlderCall implements ResponseControl {
       if (code === MISSING_CAPABILITY) return this.#lacks(missingIn(text));
       if (code === HEADER_MISMATCH || code === UNSUPPORTED_REVISION) throw refusedByServer(text, code);
       const asked = questionsIn(text, message.method);
-      if (asked === undefined) return this.#client.response(olderResponse(text, message.method));
+      if (asked === undefined) {
+        return this.#client.response(olderResponse(withId(text, message.idText), message.method));
+      }
       if (this.#rounds === this.#deps.limits.maxRounds || performance.now() > until) throw this.#tooLong();
       this.#rounds += 1;
       const next = await this.#ask(asked, until);

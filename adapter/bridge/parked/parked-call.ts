@@ -70,7 +70,7 @@ export class ParkedCall implements Reply {
   readonly #request: Request;
   readonly #exchange: string;
   readonly #outer: Reply;
-  readonly #aborter = new AbortController();
+  #aborter: AbortController | undefined;
   readonly #afterwards: (() => void)[] = [];
   #control: ReplyControl | undefined;
   #head: ResponseHead | undefined;
@@ -104,19 +104,22 @@ export class ParkedCall implements Reply {
   }
 
   get signal(): AbortSignal {
+    if (this.#aborter !== undefined) return this.#aborter.signal;
+    const aborter = new AbortController();
+    this.#aborter = aborter;
     if (!this.#isParked) {
       const { signal } = this.#outer;
       const onAbort = (): void => {
-        if (!this.#isParked) this.#aborter.abort(signal.reason);
+        if (!this.#isParked) aborter.abort(signal.reason);
       };
       if (signal.aborted) onAbort();
       else signal.addEventListener('abort', onAbort, { once: true });
     }
-    return this.#aborter.signal;
+    return aborter.signal;
   }
 
   get isGone(): boolean {
-    return this.#isParked ? this.#aborter.signal.aborted : this.#outer.isGone;
+    return this.#isParked ? this.#aborter?.signal.aborted === true : this.#outer.isGone;
   }
 
   afterwards(run: () => void): void {
@@ -376,6 +379,7 @@ export class ParkedCall implements Reply {
   }
 
   #giveUp(error: unknown): void {
+    this.#aborter ??= new AbortController();
     this.#aborter.abort(error);
     if (this.#control === undefined) void this.end(failed(error));
     else this.#control.abort(failed(error));

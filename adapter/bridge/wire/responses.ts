@@ -5,8 +5,14 @@ import { locate, splice } from '../../exchange/scanning/json-scan.ts';
 export const noSuchMethod = (idText: string): string =>
   `{"jsonrpc":"2.0","id":${idText},"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}}`;
 
-/** A response (JSON text) under the id of another request. */
+/** A response (JSON text) with this id (JSON text): servers round large numbers, and escape as they like. */
 export function withId(text: string, idText: string): string {
   const span = locate(text, ['id']);
-  return span === undefined ? text : splice(text, [{ ...span, with: idText }]);
+  return span === undefined ? withNewId(text, idText) : splice(text, [{ ...span, with: idText }]);
+}
+
+/** As `withId`, of a response that has none. */
+export function withNewId(text: string, idText: string): string {
+  const at = text.indexOf('{') + 1;
+  return `${text.slice(0, at)}"id":${idText},${text.slice(at)}`;
 }

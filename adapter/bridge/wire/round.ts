@@ -18,7 +18,7 @@ import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from '../../limits.ts';
 /** The end of one request to a server without sessions. */
 export interface RoundAnswer {
   readonly head: ResponseHead;
-  /** JSON text of the response, with the id of the request; undefined where there was none. */
+  /** JSON text of the response, with an id as the server writes it, or none in a refusal; undefined where there was none. */
   readonly text: string | undefined;
   /** What came instead. */
   readonly body: Buffer;
@@ -146,8 +146,7 @@ export class Round implements ResponseSink {
     if (!isAnswer(message, this.#idText)) return false;
     this.#isOver = true;
     this.#control?.abort();
-    const text = withId(data, this.#idText);
-    this.#answer.resolve({ head: this.#head as ResponseHead, text, body: Buffer.alloc(0) });
+    this.#answer.resolve({ head: this.#head as ResponseHead, text: data, body: Buffer.alloc(0) });
     return true;
   }
 
@@ -156,7 +155,7 @@ export class Round implements ResponseSink {
     const message = messageIn(text);
     if (message === undefined || 'method' in message) return undefined;
     const isRefusal = 'error' in message && (message['id'] === null || message['id'] === undefined);
-    return isRefusal || isAnswer(message, this.#idText) ? withId(text, this.#idText) : undefined;
+    return isRefusal || isAnswer(message, this.#idText) ? text : undefined;
   }
 
   #count(bytes: number): void {
@@ -175,7 +174,9 @@ function messageIn(text: string): Readonly<Record<string, unknown>> | undefined 
   if (text === '') return undefined;
   try {
     const value = parseJson(text, ANSWER_LIMITS);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined;
   } catch (error) {
     if (error instanceof JsonLimitError) throw error;
     return undefined;
@@ -186,12 +187,4 @@ function isAnswer(message: Readonly<Record<string, unknown>>, idText: string): b
   const { id } = message;
   if (typeof id !== 'string' && typeof id !== 'number') return false;
   return isId(id, idText) && ('result' in message || 'error' in message);
-}
-
-/** A response (JSON text) with this id (JSON text): servers round large numbers, and escape as they like. */
-function withId(text: string, idText: string): string {
-  const span = locate(text, ['id']);
-  if (span !== undefined) return splice(text, [{ ...span, with: idText }]);
-  const at = text.indexOf('{') + 1;
-  return `${text.slice(0, at)}"id":${idText},${text.slice(at)}`;
 }

@@ -72,7 +72,8 @@ export function* members(text: string, at = 0): Generator<Member> {
     const keyEnd = stringEnd(text, i);
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
     const end = valueEnd(text, start);
-    yield { key: JSON.parse(text.slice(keyStart, keyEnd)) as string, keyStart, start, end };
+    const raw = text.slice(keyStart, keyEnd);
+    yield { key: raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1), keyStart, start, end };
     i = skipSpace(text, end);
     if (text.charCodeAt(i) === COMMA) i = skipSpace(text, i + 1);
   }
