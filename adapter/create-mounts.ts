@@ -146,7 +146,7 @@ function bridgeOf({ id: serverId, upstream: settings }: EffectiveServer, parts: 
     maxRounds: settings.bridge_max_rounds,
     ttlMs: settings.bridge_question_ttl_seconds * 1000,
   };
-  const { bus, caches, redact, listTtlMs, store, sessions, telemetry } = parts;
+  const { bus, caches, redact, listTtlMs, store, sessions, telemetry, logger } = parts;
   if (bridge === 'off' || sessions === undefined) return undefined;
   const counts =
     (direction: 'older_client' | 'newer_client') =>
@@ -161,6 +161,12 @@ function bridgeOf({ id: serverId, upstream: settings }: EffectiveServer, parts: 
       redact,
       listTtlMs,
       onRounds: counts('older_client'),
+      onUntold: (changes) => {
+        logger.warn(
+          { server_id: serverId, changes },
+          'the server does not tell of all the changes that it offers to tell of',
+        );
+      },
       limits,
     });
     const callerSessions =

@@ -59,6 +59,9 @@ export interface BusKey {
 export const busKeyText = ({ serverId, sessionId, generation }: BusKey): string =>
   `${serverId}\n${sessionId}\n${generation}`;
 
+/** A part of a filter of `subscriptions/listen` (MCP 2026-07-28, subscriptions). */
+export type UntoldChange = 'toolsListChanged' | 'promptsListChanged' | 'resourcesListChanged' | 'resourceSubscriptions';
+
 export type ControlMessage =
   | { readonly type: 'session-ended'; readonly serverId: string; readonly sessionId: string }
   | {
@@ -101,6 +104,13 @@ export type ControlMessage =
     }
   /** A server has told one of its clients that its lists have changed. */
   | { readonly type: 'lists-changed'; readonly serverId: string; readonly sessionId: '' }
+  /** A server was found not to tell of changes that it offers to tell of. */
+  | {
+      readonly type: 'changes-untold';
+      readonly serverId: string;
+      readonly sessionId: '';
+      readonly changes: readonly UntoldChange[];
+    }
   | { readonly type: 'drop-get'; readonly serverId: string; readonly sessionId: string; readonly except: string }
   | { readonly type: 'cancelled'; readonly serverId: string; readonly sessionId: string; readonly requestId: string }
   /** For the session's open event stream, wherever it is: JSON text of a notification of the adapter's own. */

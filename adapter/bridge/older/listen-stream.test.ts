@@ -4,7 +4,9 @@ import { BridgedClient } from './testing/bridged-client.ts';
 import type { ClientSink } from './testing/client-sink.ts';
 
 const CHANGED = ['notifications/tools/list_changed', 'notifications/prompts/list_changed'];
-const ACK = '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{}}}';
+const ack = (taken: unknown): string =>
+  `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":${JSON.stringify(taken)}}}`;
+const ACK = ack({ toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: [] });
 
 let client: BridgedClient;
 beforeEach(() => {
@@ -86,6 +88,46 @@ describe('the stream of a client', () => {
     expect([first.paused, second.paused]).toEqual([true, true]);
     sink.control?.resume();
     expect([first.paused, second.paused]).toEqual([false, false]);
+  });
+});
+
+describe('what a server offers to tell of, and leaves out of what it takes', () => {
+  const LEFT_OUT = ['promptsListChanged', 'resourceSubscriptions'] as const;
+  const offered = async (): Promise<unknown> => (await client.older.discover([]))?.capabilities;
+
+  beforeEach(async () => {
+    client.session = { ...client.session, subscriptions: ['a'] };
+    client.stream();
+    say((await exchange(0)).eventStream(), ack({ toolsListChanged: true, promptsListChanged: 1 }));
+    await settle();
+  });
+
+  test('is not offered to the next client, for an hour', async () => {
+    const capabilities = { tools: { listChanged: true }, prompts: {}, resources: {}, logging: {} };
+    expect(await offered()).toEqual(capabilities);
+    await vi.advanceTimersByTimeAsync(59 * 60_000);
+    expect(await offered()).toEqual(capabilities);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await offered()).toMatchObject({ prompts: { listChanged: true }, resources: { subscribe: true } });
+  });
+
+  test('is said once, here and to the other replicas', async () => {
+    const heard: unknown[] = [];
+    client.bus.onControl((message) => heard.push(message));
+    client.stream();
+    const second = (await exchange(1)).eventStream();
+    expect(filterOf(second)).toEqual({ toolsListChanged: true });
+    say(say(second, ack({})), ack({}));
+    await settle();
+    expect(client.untold).toEqual([LEFT_OUT, ['toolsListChanged']]);
+    expect(heard).toEqual([{ type: 'changes-untold', serverId: 's', sessionId: '', changes: ['toolsListChanged'] }]);
+  });
+
+  test('counts at a replica that was told of it', async () => {
+    await using other = new BridgedClient();
+    await other.bus.publish({ type: 'changes-untold', serverId: 's', sessionId: '', changes: LEFT_OUT });
+    expect((await other.older.discover([]))?.capabilities).toEqual(await offered());
+    expect(other.untold).toEqual([]);
   });
 });
 

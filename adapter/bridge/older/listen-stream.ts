@@ -10,8 +10,8 @@ import type { Told } from './older-greeting.ts';
 import { pause } from './pause.ts';
 import { errorCode, isSuspect } from './refusals.ts';
 import { Round, type RoundAnswer } from '../wire/round.ts';
+import { type Change, type ChangeFilter, leftOut } from './untold-changes.ts';
 
-const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
@@ -34,6 +34,8 @@ export interface ListenDeps {
   readonly subscriptions: ReadonlySet<string>;
   /** Whether the server still speaks the newer revision; rejects when it does not say. */
   readonly isStillNewer: () => Promise<boolean>;
+  /** The server does not take these of what is wanted. */
+  readonly onLeftOut: (changes: readonly Change[]) => void;
 }
 
 /**
@@ -124,7 +126,10 @@ export class ListenStream implements ResponseControl {
 
   #listen(): Listening {
     const { upstream, headers, client, told, subscriptions } = this.#deps;
-    const filter = { ...told, ...(subscriptions.size > 0 && { resourceSubscriptions: [...subscriptions] }) };
+    const filter: ChangeFilter = {
+      ...told,
+      ...(subscriptions.size > 0 && { resourceSubscriptions: [...subscriptions] }),
+    };
     const id = `mcpa-${randomUUID()}`;
     const params = { notifications: filter };
     const message: Request = { kind: 'request', method: 'subscriptions/listen', idText: JSON.stringify(id), params };
@@ -133,8 +138,9 @@ export class ListenStream implements ResponseControl {
     const round = new Round(message.idText, undefined, (other, isRequest) => {
       if (isRequest) return;
       begun.resolve(true);
-      const shown = withoutSubscription(other);
-      if (shown !== undefined) this.#client.message(shown);
+      const missing = leftOut(filter, other);
+      if (missing === undefined) this.#client.message(withoutSubscription(other));
+      else if (missing.length > 0) this.#deps.onLeftOut(missing);
     });
     if (this.#isPaused) round.pause();
     const request = {
@@ -180,10 +186,8 @@ function refusalIn({ head, text }: RoundAnswer): Refusal | undefined {
   return isSuspect(head.status, code) ? 'suspect' : undefined;
 }
 
-/** A message (JSON text) of such a stream as older clients know it; undefined for one that they do not. */
-function withoutSubscription(text: string): string | undefined {
-  const method = locate(text, ['method']);
-  if (method !== undefined && text.slice(method.start, method.end) === JSON.stringify(ACKNOWLEDGED)) return undefined;
+/** A message (JSON text) of such a stream as older clients know it. */
+function withoutSubscription(text: string): string {
   const params = locate(text, ['params']);
   const meta = params && locate(text, ['_meta'], params.start);
   if (params === undefined || meta === undefined) return text;

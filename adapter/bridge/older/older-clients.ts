@@ -20,6 +20,7 @@ import { noSuchMethod } from '../wire/responses.ts';
 import { LOG_LEVELS } from '../wire/log-levels.ts';
 import type { QuestionLimits } from '../wire/question-limits.ts';
 import { Registry } from './registry.ts';
+import { type Change, UntoldChanges } from './untold-changes.ts';
 
 export interface OlderClientsDeps {
   readonly serverId: string;
@@ -32,6 +33,8 @@ export interface OlderClientsDeps {
   readonly limits: QuestionLimits;
   /** A request of a client has come to its end, after so many rounds of questions. */
   readonly onRounds: (rounds: number) => void;
+  /** The server does not tell of these changes, though it offers to. */
+  readonly onUntold: (changes: readonly Change[]) => void;
 }
 
 /** What the newer revision answers otherwise, or has for other clients. */
@@ -49,16 +52,19 @@ export class OlderClients {
   readonly #listings = new ToolListings<readonly ParameterHeader[]>(declaredParameters);
   readonly #calls = new Registry<OlderCall>();
   readonly #streams: OlderStreams;
+  readonly #untold: UntoldChanges;
   readonly #unsubscribe: () => void;
 
   constructor(deps: OlderClientsDeps) {
     this.#deps = deps;
     this.#discoveries = new Discoveries(deps.upstream, deps.listTtlMs, deps.caches);
     this.#inventory = new ToolInventory(deps.listTtlMs, deps.caches);
+    this.#untold = new UntoldChanges({ serverId: deps.serverId, bus: deps.bus, onFound: deps.onUntold });
     this.#streams = new OlderStreams({
       upstream: deps.upstream,
       discover: (headers) => this.discover(headers),
       isStillNewer: (headers) => this.#isStillNewer(headers),
+      onLeftOut: (changes) => this.#untold.found(changes),
     });
     this.#unsubscribe = deps.bus.onControl((message) => this.#onControl(message));
   }
@@ -68,8 +74,9 @@ export class OlderClients {
   }
 
   /** What the server says of itself to whoever sends these headers; undefined where it does not speak the newer revision. */
-  discover(headers: readonly string[]): Promise<Discovery | undefined> {
-    return this.#discoveries.of(credentialKey(headers), credentialHeaders(headers));
+  async discover(headers: readonly string[]): Promise<Discovery | undefined> {
+    const discovery = await this.#discoveries.of(credentialKey(headers), credentialHeaders(headers));
+    return discovery && this.#untold.without(discovery);
   }
 
   /** Answers `initialize`. */
@@ -240,6 +247,7 @@ export class OlderClients {
     if (message.type === 'cancelled') {
       for (const call of this.#calls.of(callKey(message.sessionId, message.requestId))) call.abort();
     } else if (message.type === 'subscribed') this.#streams.subscribed(message.sessionId, message.uri, message.isOn);
+    else if (message.type === 'changes-untold') this.#untold.heard(message.changes);
   }
 }
 

@@ -5,6 +5,7 @@ import { ListenStream } from './listen-stream.ts';
 import { identityOf } from '../wire/newer-request.ts';
 import { takesSubscriptions, toldOf } from './older-greeting.ts';
 import { Registry } from './registry.ts';
+import type { Change } from './untold-changes.ts';
 
 const EMPTY = '{}';
 
@@ -14,6 +15,8 @@ export interface OlderStreamsDeps {
   readonly discover: (headers: readonly string[]) => Promise<Discovery | undefined>;
   /** Asks it anew. */
   readonly isStillNewer: (headers: readonly string[]) => Promise<boolean>;
+  /** It does not tell of these, though it offers to. */
+  readonly onLeftOut: (changes: readonly Change[]) => void;
 }
 
 /** The event streams of clients in sessions at a server that knows none, as far as they are at this replica. */
@@ -56,7 +59,8 @@ export class OlderStreams {
       }
       const uris = new Set(takesSubscriptions(discovery) ? subscriptions : []);
       const { headers } = request;
-      const deps = { upstream: this.#deps.upstream, headers, client: identityOf(initializeParams), told };
+      const { upstream, onLeftOut } = this.#deps;
+      const deps = { upstream, onLeftOut, headers, client: identityOf(initializeParams), told };
       const isStillNewer = (): Promise<boolean> => this.#deps.isStillNewer(headers);
       stream = new ListenStream({ ...deps, subscriptions: uris, isStillNewer }, client);
       if (isPaused) stream.pause();

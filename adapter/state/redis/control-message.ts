@@ -19,6 +19,14 @@ const schema = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('subscribed'), ...session, uri: z.string(), isOn: z.boolean() }),
   z.object({ type: z.literal('lists-changed'), ...session, sessionId: z.literal('') }),
+  z.object({
+    type: z.literal('changes-untold'),
+    ...session,
+    sessionId: z.literal(''),
+    changes: z
+      .array(z.enum(['toolsListChanged', 'promptsListChanged', 'resourcesListChanged', 'resourceSubscriptions']))
+      .readonly(),
+  }),
   z.object({ type: z.literal('drop-get'), ...session, except: z.string() }),
   z.object({ type: z.literal('cancelled'), ...session, requestId: z.string() }),
   z.object({ type: z.literal('notify'), ...session, text: z.string() }),
