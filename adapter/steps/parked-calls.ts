@@ -1,29 +1,20 @@
 import { randomUUID } from 'node:crypto';
 
-import { OWNER_LEASE_MS, ParkedCall } from '../bridge/parked/parked-call.ts';
-import {
-  after,
-  ORDERS,
-  ownerLock,
-  type ParkedEntry,
-  parkedKey,
-  type ParkedOrder,
-  roundLock,
-} from '../bridge/parked/parked-entry.ts';
+import { takeOwnerLock } from '../bridge/parked/owner-lease.ts';
+import { ParkedCall } from '../bridge/parked/parked-call.ts';
+import { ResumedCall } from '../bridge/parked/resumed-call.ts';
+import { roundLock } from '../bridge/parked/parked-entry.ts';
 import { isParkedState, openParked, type ParkedState, sealParked } from '../bridge/parked/parked-state.ts';
-import { withId } from '../bridge/wire/responses.ts';
 import { AdapterError, rpcErrorText } from '../errors.ts';
 import { errorResult } from '../exchange/edited-call.ts';
 import { completeCall } from '../exchange/answers/own-result.ts';
-import { progressToken, type Request } from '../exchange/message.ts';
-import { locate, members, splice } from '../exchange/scanning/json-scan.ts';
-import type { ResponseHead } from '../exchange/upstream.ts';
+import type { Request } from '../exchange/message.ts';
+import { locate, members } from '../exchange/scanning/json-scan.ts';
 import type { Bridge } from '../mount/mount.ts';
 import { answer } from '../path/answer.ts';
-import { ANSWERED, type Ending, OK } from '../path/ending.ts';
+import { ANSWERED, type Ending } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
-import { ReplyMessage } from '../path/reply-message.ts';
 import type { Send, Step } from '../path/step.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { StateStore } from '../state/state-store.ts';
@@ -42,13 +33,6 @@ const ASKING = new Set(['tools/call', 'prompts/get', 'resources/read']);
 /** Each holds a connection to an upstream. */
 const MAX_PARKED = 4_096;
 const SECRET = 'bridge';
-const OWNER_LOOK_MS = 250;
-const FROM_THE_START = '0-0';
-const STREAM_HEAD: ResponseHead = {
-  status: 200,
-  headers: { 'content-type': 'text/event-stream' },
-  upstreamSessionId: null,
-};
 
 /**
  * Calls of clients without sessions that an older server asks something in the middle of: the client gets the questions as
@@ -138,7 +122,7 @@ export class ParkedCalls implements Step {
     const missing = keys.find((key) => results[key] === undefined);
     if (missing !== undefined) {
       const repeated = { type: 'repeat', round, carrier: `again:${randomUUID()}` } as const;
-      const isHeld = !state.isEnded && (await new Resumed(this.#deps, operation, reply, state).run(repeated));
+      const isHeld = !state.isEnded && (await new ResumedCall(this.#deps, operation, reply, state).run(repeated));
       if (isHeld) return;
       throw invalid(`inputResponses has no answer for ${JSON.stringify(missing)}.`);
     }
@@ -148,7 +132,7 @@ export class ParkedCalls implements Step {
     }
     if (!state.isEnded) {
       const order = { type: 'answers', round, results } as const;
-      const isHeld = await new Resumed(this.#deps, operation, reply, state).run(order);
+      const isHeld = await new ResumedCall(this.#deps, operation, reply, state).run(order);
       if (!isHeld) await this.#takeOver(operation, reply, next, state, results);
       return;
     }
@@ -173,7 +157,7 @@ export class ParkedCalls implements Step {
       throw new AdapterError('upstream_failed', detail);
     }
     const owner = randomUUID();
-    if (!(await store.tryLock(ownerLock(serverId, exchange), owner, OWNER_LEASE_MS))) {
+    if (!(await takeOwnerLock({ store, serverId, exchange, owner }))) {
       throw new AdapterError('upstream_failed', 'Another replica holds this call.');
     }
     const answers = Object.entries(ids).map(([key, id]) => `{"jsonrpc":"2.0","id":${id},"result":${results[key]}}`);
@@ -197,116 +181,6 @@ export class ParkedCalls implements Step {
 interface Taken {
   readonly exchange: string;
   readonly owner: string;
-}
-
-/** The answers of a client on their way to the replica that holds the call, and the rest of the call on its way back. */
-class Resumed {
-  readonly #deps: ParkedCallsDeps;
-  readonly #request: Request;
-  readonly #reply: Reply;
-  readonly #state: ParkedState;
-  readonly #ended = Promise.withResolvers<boolean>();
-  #said: Promise<void> = Promise.resolve();
-  #hasHead = false;
-  #isOver = false;
-
-  constructor(deps: ParkedCallsDeps, operation: Operation, reply: Reply, state: ParkedState) {
-    this.#deps = deps;
-    this.#request = operation.request as Request;
-    this.#reply = reply;
-    this.#state = state;
-  }
-
-  /** False: the replica that held the call is gone, and has said nothing since. */
-  async run(order: ParkedOrder): Promise<boolean> {
-    const { bus, serverId } = this.#deps;
-    const { exchange, round } = this.#state;
-    const carrier = order.type === 'repeat' ? order.carrier : after(round);
-    const follow = (hears: (entry: ParkedEntry) => boolean): ReturnType<MessageBus['follow']> =>
-      bus.follow(parkedKey(serverId, exchange), carrier, FROM_THE_START, ({ message }) => {
-        const entry = JSON.parse(message) as ParkedEntry;
-        if (hears(entry)) this.#said = this.#said.then(() => this.#hear(entry));
-        this.#said.catch((error: unknown) => this.#ended.reject(error));
-      });
-    // It may have said something last, and be gone since then.
-    const unfollow = await follow(() => true);
-    const { signal } = this.#reply;
-    const onAbort = (): void => {
-      // Who only looked again may come back.
-      if (order.type === 'answers') this.#order({ type: 'cancel' }).catch(() => undefined);
-      this.#ended.reject(signal.reason);
-    };
-    let misses = 0;
-    const look = async (): Promise<void> => {
-      if (this.#isOver || (await this.#isHeld())) {
-        misses = 0;
-        return;
-      }
-      misses += 1;
-      // What it said last may be on its way.
-      if (misses < 2) return;
-      const again = await follow(({ type }) => type !== 'message');
-      await again();
-      await this.#said;
-      if (this.#isOver) return;
-      if (this.#hasHead) throw new AdapterError('upstream_failed', 'The replica that held this call is gone.');
-      this.#ended.resolve(false);
-    };
-    const timer = setInterval(() => {
-      look().catch((error: unknown) => this.#ended.reject(error));
-    }, OWNER_LOOK_MS);
-    try {
-      await this.#order(order);
-      if (signal.aborted) onAbort();
-      else signal.addEventListener('abort', onAbort, { once: true });
-      return await this.#ended.promise;
-    } finally {
-      this.#isOver = true;
-      clearInterval(timer);
-      signal.removeEventListener('abort', onAbort);
-      await unfollow();
-    }
-  }
-
-  async #isHeld(): Promise<boolean> {
-    const { store, serverId } = this.#deps;
-    return (await store.lockHolder(ownerLock(serverId, this.#state.exchange))) !== undefined;
-  }
-
-  async #order(order: ParkedOrder): Promise<void> {
-    const { bus, serverId } = this.#deps;
-    await bus.append(parkedKey(serverId, this.#state.exchange), { carrier: ORDERS, message: JSON.stringify(order) });
-  }
-
-  async #hear(entry: ParkedEntry): Promise<void> {
-    if (this.#isOver) return;
-    const { idText } = this.#request;
-    if (entry.type === 'message') {
-      if (!this.#hasHead) this.#reply.head(STREAM_HEAD);
-      this.#hasHead = true;
-      await this.#reply.message(new ReplyMessage('other', this.#withToken(entry.text)));
-      return;
-    }
-    if (entry.type === 'asks') await this.#respond(ReplyMessage.result(idText, entry.result));
-    else {
-      await this.#respond(new ReplyMessage('response', withId(entry.text, idText)));
-    }
-    this.#isOver = true;
-    await this.#reply.end(OK);
-    this.#ended.resolve(true);
-  }
-
-  async #respond(message: ReplyMessage): Promise<void> {
-    if (!this.#hasHead) this.#reply.head({ ...STREAM_HEAD, headers: { 'content-type': 'application/json' } });
-    await this.#reply.message(message);
-  }
-
-  /** Progress goes by the token of the request that waits for it. */
-  #withToken(text: string): string {
-    const token = locate(text, ['params', 'progressToken']);
-    const own = progressToken(this.#request);
-    return token === undefined || own === null ? text : splice(text, [{ ...token, with: own }]);
-  }
 }
 
 const invalid = (why: string): AdapterError => new AdapterError('request_state_invalid', why);

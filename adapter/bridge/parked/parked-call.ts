@@ -1,9 +1,8 @@
 import { AdapterError } from '../../errors.ts';
 import type { Answer } from '../../exchange/answers/answer.ts';
 import type { Request } from '../../exchange/message.ts';
-import { elements, locate } from '../../exchange/scanning/json-scan.ts';
 import type { ResponseHead } from '../../exchange/upstream.ts';
-import { MAX_ANSWER_BYTES, MAX_QUESTIONS, MAX_QUESTIONS_CHARS } from '../../limits.ts';
+import { MAX_ANSWER_BYTES } from '../../limits.ts';
 import { type Ending, failed } from '../../path/ending.ts';
 import type { Operation } from '../../path/operation.ts';
 import type { Reply, ReplyControl } from '../../path/reply.ts';
@@ -13,7 +12,9 @@ import type { StateStore } from '../../state/state-store.ts';
 import { MISSING_CAPABILITY } from '../older/refusals.ts';
 import type { QuestionLimits } from '../wire/question-limits.ts';
 import type { ParkedState } from './parked-state.ts';
-import { after, ORDERS, ownerLock, type ParkedEntry, parkedKey, type ParkedOrder } from './parked-entry.ts';
+import { type Asked, AskedQuestions, questionIn, urlQuestions } from './asked-questions.ts';
+import { OwnerLease, type OwnerLeaseDeps, takeOwnerLock } from './owner-lease.ts';
+import { after, ORDERS, type ParkedEntry, parkedKey, type ParkedOrder } from './parked-entry.ts';
 
 export interface ParkedCallDeps {
   readonly limits: QuestionLimits;
@@ -44,17 +45,6 @@ export interface ParkedCallDeps {
 
 /** Older servers ask one thing after the other, where the newer revision asks for all at once. */
 const MORE_MS = 25;
-export const OWNER_LEASE_MS = 1_500;
-const RENEW_MS = 300;
-const MAX_URLS = 16;
-
-/** A question of the upstream. */
-interface Asked {
-  readonly idText: string;
-  readonly method: string;
-  /** JSON text. */
-  readonly params: string;
-}
 
 /**
  * The reply to a call of a client without sessions at an older server, which asks in the middle of it. Then the client has its
@@ -77,16 +67,14 @@ export class ParkedCall implements Reply {
   #hasHead = false;
   /** Of those that were asked here; 0 until something was. */
   #round = 0;
-  #asked = new Map<string, Asked>();
-  /** Of all parameters so far. */
-  #askedChars = 0;
+  readonly #asked = new AskedQuestions();
   /** JSON text of the result that asked last. */
   #asks = '';
   #more: NodeJS.Timeout | undefined;
   #isOver = false;
   #hasAnswer = false;
   #isPlaced = false;
-  #renewal: NodeJS.Timeout | undefined;
+  #lease: OwnerLease | undefined;
   #expiry: NodeJS.Timeout | undefined;
   #unfollow: (() => Promise<void>) | undefined;
 
@@ -195,13 +183,7 @@ export class ParkedCall implements Reply {
   // ── questions ──────────────────────────────────────────────────────────────────────────────────────────────────
 
   #ask(asked: Asked): void {
-    const text = JSON.parse(asked.idText) as string | number;
-    let key = String(text);
-    // The number 1 and the text "1" are two ids.
-    while (this.#asked.has(key)) key += "'";
-    this.#asked.set(key, asked);
-    this.#askedChars += asked.params.length;
-    if (this.#asked.size > MAX_QUESTIONS || this.#askedChars > MAX_QUESTIONS_CHARS) {
+    if (!this.#asked.add(asked)) {
       this.#giveUp(new AdapterError('upstream_failed', 'The upstream server asks too much at once.'));
       return;
     }
@@ -217,7 +199,7 @@ export class ParkedCall implements Reply {
 
   async #park(): Promise<void> {
     if (this.#isOver) return;
-    const { bus, store, serverId, seal, take, rounds, owner, limits } = this.#deps;
+    const { bus, serverId, seal, take, rounds, limits } = this.#deps;
     const round = this.#round + 1;
     if (rounds + round > limits.maxRounds) throw tooManyRounds(limits);
     const key = parkedKey(serverId, this.#exchange);
@@ -225,22 +207,17 @@ export class ParkedCall implements Reply {
     if (isFirst) {
       if (!take()) throw new AdapterError('overloaded', 'Too many calls wait for answers; try again.');
       this.#isPlaced = true;
-      if (this.#renewal === undefined) {
-        await store.tryLock(ownerLock(serverId, this.#exchange), owner, OWNER_LEASE_MS);
+      if (this.#lease === undefined) {
+        await takeOwnerLock(this.#leased);
         this.#keepLock();
       }
       this.#unfollow = await bus.follow(key, ORDERS, null, ({ message }) => this.#ordered(message));
       if (this.#isOver) return;
     }
     await bus.expect(key, after(rounds + round));
-    const asked = this.#asked;
-    const state = await seal({ round: rounds + round, ids: idsOf(asked), isEnded: false });
-    const requests = Array.from(asked, ([name, { method, params }]) => {
-      return `${JSON.stringify(name)}:{"method":${JSON.stringify(method)},"params":${params}}`;
-    });
-    const result =
-      `{"resultType":"input_required","inputRequests":{${requests.join(',')}},` +
-      `"requestState":${JSON.stringify(state)}}`;
+    const { ids, requests } = this.#asked;
+    const state = await seal({ round: rounds + round, ids, isEnded: false });
+    const result = inputRequired(requests, state);
     if (this.#isOver) return;
     this.#asks = result;
     this.#expiry = setTimeout(() => {
@@ -281,7 +258,7 @@ export class ParkedCall implements Reply {
     if (round > limits.maxRounds) throw tooManyRounds(limits);
     const state = await seal({ round, ids: Object.fromEntries(urls.map((_, index) => [index, ''])), isEnded: true });
     const requests = urls.map((params, index) => `"${index}":{"method":"elicitation/create","params":${params}}`);
-    return `{"resultType":"input_required","inputRequests":{${requests.join(',')}},"requestState":${JSON.stringify(state)}}`;
+    return inputRequired(`{${requests.join(',')}}`, state);
   }
 
   #needsUrls(): string {
@@ -292,17 +269,15 @@ export class ParkedCall implements Reply {
 
   /** A lock that could not be extended in time is free for whoever waits for the call. */
   #keepLock(): void {
-    const { store, serverId, owner, abandon } = this.#deps;
-    this.#renewal = setInterval(() => {
-      store.tryLock(ownerLock(serverId, this.#exchange), owner, OWNER_LEASE_MS).then(
-        (isOurs) => {
-          if (isOurs) return;
-          abandon(this.#exchange);
-          this.#giveUp(new AdapterError('upstream_failed', 'Another replica has taken the call over.'));
-        },
-        () => undefined,
-      );
-    }, RENEW_MS).unref();
+    this.#lease = new OwnerLease(this.#leased, () => {
+      this.#deps.abandon(this.#exchange);
+      this.#giveUp(new AdapterError('upstream_failed', 'Another replica has taken the call over.'));
+    });
+  }
+
+  get #leased(): OwnerLeaseDeps {
+    const { store, serverId, owner } = this.#deps;
+    return { store, serverId, owner, exchange: this.#exchange };
   }
 
   #ordered(message: string): void {
@@ -315,12 +290,7 @@ export class ParkedCall implements Reply {
     }
     clearTimeout(this.#expiry);
     this.#operation.isParked = false;
-    for (const [key, { idText }] of this.#asked) {
-      const result = order.results[key];
-      // One that was asked since then has a round of its own.
-      if (result === undefined) continue;
-      this.#asked.delete(key);
-      const text = `{"jsonrpc":"2.0","id":${idText},"result":${result}}`;
+    for (const text of this.#asked.answer(order.results)) {
       this.#deps.answer(this.#exchange, text).catch((error: unknown) => this.#giveUp(error));
     }
   }
@@ -365,17 +335,15 @@ export class ParkedCall implements Reply {
   }
 
   async #free(): Promise<void> {
-    const { store, serverId, owner, leave } = this.#deps;
     clearTimeout(this.#expiry);
-    if (this.#isPlaced) leave();
+    if (this.#isPlaced) this.#deps.leave();
     this.#isPlaced = false;
     const unfollow = this.#unfollow;
     this.#unfollow = undefined;
     await unfollow?.();
-    if (this.#renewal === undefined) return;
-    clearInterval(this.#renewal);
-    this.#renewal = undefined;
-    await store.unlock(ownerLock(serverId, this.#exchange), owner);
+    const lease = this.#lease;
+    this.#lease = undefined;
+    await lease?.free();
   }
 
   #giveUp(error: unknown): void {
@@ -401,33 +369,9 @@ const TOO_LARGE: Ending = failed(
   new AdapterError('upstream_failed', 'The answer was too large to be kept until the answers were brought again.'),
 );
 
-/** A request of the upstream (JSON text); undefined for anything else. */
-function questionIn(text: string): Asked | undefined {
-  const id = locate(text, ['id']);
-  const method = locate(text, ['method']);
-  if (id === undefined || method === undefined) return undefined;
-  const params = locate(text, ['params']);
-  return {
-    idText: text.slice(id.start, id.end),
-    method: String(JSON.parse(text.slice(method.start, method.end))),
-    params: params === undefined ? '{}' : text.slice(params.start, params.end),
-  };
-}
-
-const idsOf = (asked: ReadonlyMap<string, Asked>): Record<string, string> =>
-  Object.fromEntries(Array.from(asked, ([key, { idText }]) => [key, idText]));
-
-const URLS_WANTED = -32042;
-
-/** The pages (JSON texts of parameters of `elicitation/create`) that an error demands; undefined for anything else. */
-function urlQuestions(text: string): string[] | undefined {
-  if (!text.includes(String(URLS_WANTED))) return undefined;
-  const code = locate(text, ['error', 'code']);
-  if (code === undefined || Number(text.slice(code.start, code.end)) !== URLS_WANTED) return undefined;
-  const list = locate(text, ['error', 'data', 'elicitations']);
-  if (list === undefined) return undefined;
-  return Array.from(elements(text, list.start), ({ start, end }) => text.slice(start, end)).slice(0, MAX_URLS);
-}
+/** JSON text of a result (MCP 2026-07-28, multi round-trip requests). */
+const inputRequired = (requests: string, state: string): string =>
+  `{"resultType":"input_required","inputRequests":${requests},"requestState":${JSON.stringify(state)}}`;
 
 function tooManyRounds({ maxRounds }: QuestionLimits): AdapterError {
   return new AdapterError('upstream_failed', `The upstream server still asked after ${maxRounds} rounds of questions.`);

@@ -4,7 +4,6 @@ import type { ByteShare, Holder } from '../../byte-account.ts';
 import { answersOverloaded } from '../../errors.ts';
 import { isEventStream } from '../../exchange/headers.ts';
 import { isId } from '../../exchange/message.ts';
-import { locate, splice } from '../../exchange/scanning/json-scan.ts';
 import { FrameSplitter } from '../../exchange/scanning/sse-frames.ts';
 import type {
   ResponseControl,
