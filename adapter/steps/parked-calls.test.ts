@@ -1,6 +1,8 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 
+import { isOwned, OwnerLease, type OwnerLeaseDeps, succeed } from '../bridge/parked/owner-lease.ts';
 import { ownerLock } from '../bridge/parked/parked-entry.ts';
+import { ReplicaLease } from '../bridge/parked/replica-lease.ts';
 import { knownError } from '../errors.ts';
 import { failed, OK } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
@@ -176,14 +178,14 @@ describe('a call that is asked something in its middle', () => {
       await gate.promise;
       return tryLock(...args);
     });
-    const unlock = vi.spyOn(store, 'unlock');
     const first = a.call(1);
     void a.inner.message(question(7));
     await expect.poll(() => locking.mock.calls.length).toBe(1);
     first.leave();
     gate.resolve();
-    await expect.poll(() => unlock.mock.calls.map(([name]) => name)).toEqual([ownerLock('s1', a.exchange)]);
-    expect(await store.lockHolder(ownerLock('s1', a.exchange))).toBeUndefined();
+    await expect.poll(() => locking.mock.calls.map(([name]) => name)).toContain(ownerLock('s1', a.exchange));
+    const holders = () => Promise.all(locking.mock.calls.map(([name]) => store.lockHolder(name)));
+    await expect.poll(holders).toEqual([undefined, undefined]);
   });
 
   test('ends when it is asked too much', async () => {
@@ -222,12 +224,34 @@ describe('a call that is asked something in its middle', () => {
   });
 
   test('is left to the replica that has taken it over', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
     const first = a.call(1);
     void a.inner.message(question(7));
+    await vi.advanceTimersByTimeAsync(25);
     await said(first);
     const lock = ownerLock('s1', a.exchange);
-    const tryLock = vi.spyOn(store, 'tryLock').mockImplementation(async (name) => name !== lock);
-    await expect.poll(() => a.abandoned, { timeout: 5_000 }).toEqual([a.exchange]);
-    tryLock.mockRestore();
+    const tryLock = vi.spyOn(store, 'tryLock').mockRejectedValue(new Error('away'));
+    // It could not say that it lives for longer than others wait.
+    await vi.advanceTimersByTimeAsync(1_800);
+    expect(a.abandoned).toEqual([]);
+    tryLock.mockImplementation(async (name) => name !== lock);
+    await vi.advanceTimersByTimeAsync(300);
+    expect(a.abandoned).toEqual([a.exchange]);
+  });
+
+  test('T18: calls of a replica that is gone are taken by one other', async () => {
+    const deps = (replica: ReplicaLease): OwnerLeaseDeps => ({ store, serverId: 's1', replica });
+    const [gone, one, other] = [new ReplicaLease(store), new ReplicaLease(store), new ReplicaLease(store)];
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    await new OwnerLease(deps(gone), 'x', () => undefined).take();
+    expect(await isOwned(deps(one), 'x')).toBe(true);
+    expect(await succeed(deps(one), 'x')).toBe(false);
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(1_600);
+    expect(await isOwned(deps(one), 'x')).toBe(false);
+    const taken = await Promise.all([succeed(deps(one), 'x'), succeed(deps(other), 'x')]);
+    expect(taken.filter((is) => is)).toHaveLength(1);
   });
 });

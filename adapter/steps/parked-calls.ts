@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
-import { takeOwnerLock } from '../bridge/parked/owner-lease.ts';
+import { type OwnerLeaseDeps, succeed } from '../bridge/parked/owner-lease.ts';
+import { ReplicaLease } from '../bridge/parked/replica-lease.ts';
 import { ParkedCall } from '../bridge/parked/parked-call.ts';
 import { ResumedCall } from '../bridge/parked/resumed-call.ts';
 import { roundLock } from '../bridge/parked/parked-entry.ts';
@@ -40,11 +41,14 @@ const SECRET = 'bridge';
  */
 export class ParkedCalls implements Step {
   readonly #deps: ParkedCallsDeps;
+  readonly #owners: OwnerLeaseDeps;
   #secret: Promise<string> | undefined;
   #parked = 0;
 
   constructor(deps: ParkedCallsDeps) {
     this.#deps = deps;
+    const { store, serverId } = deps;
+    this.#owners = { store, serverId, replica: new ReplicaLease(store) };
   }
 
   send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
@@ -60,23 +64,21 @@ export class ParkedCalls implements Step {
     return undefined;
   }
 
-  #begin(operation: Operation, reply: Reply, next: Send, rounds: number, taken?: Taken): void {
+  /** @param taken the exchange of a call that another replica has begun, and this one has taken over */
+  #begin(operation: Operation, reply: Reply, next: Send, rounds: number, taken?: string): void {
     const { serverId, bridge, bus, store, known } = this.#deps;
     const { idText, method, params } = operation.request as Request;
-    const exchange = taken?.exchange ?? randomUUID();
-    // Whoever takes it over is another one.
-    const owner = taken?.owner ?? exchange;
+    const exchange = taken ?? randomUUID();
     operation.exchange = exchange;
     const { principal } = operation.caller;
     const parked = new ParkedCall(
       {
         serverId,
         bus,
-        store,
+        owners: this.#owners,
         limits: bridge.limits,
         rounds,
         asksUrls: asksUrls(params),
-        owner,
         isTakenOver: taken !== undefined,
         abandon: (name) => bridge.abandon(name),
         answer: (name, text) => bridge.answer(name, text),
@@ -119,10 +121,11 @@ export class ParkedCalls implements Step {
     const results = resultsIn(operation.body.text);
     const keys = Object.keys(state.ids);
     const { exchange, round } = state;
+    const resumed = { serverId, bus: this.#deps.bus, owners: this.#owners };
     const missing = keys.find((key) => results[key] === undefined);
     if (missing !== undefined) {
       const repeated = { type: 'repeat', round, carrier: `again:${randomUUID()}` } as const;
-      const isHeld = !state.isEnded && (await new ResumedCall(this.#deps, operation, reply, state).run(repeated));
+      const isHeld = !state.isEnded && (await new ResumedCall(resumed, operation, reply, state).run(repeated));
       if (isHeld) return;
       throw invalid(`inputResponses has no answer for ${JSON.stringify(missing)}.`);
     }
@@ -132,7 +135,7 @@ export class ParkedCalls implements Step {
     }
     if (!state.isEnded) {
       const order = { type: 'answers', round, results } as const;
-      const isHeld = await new ResumedCall(this.#deps, operation, reply, state).run(order);
+      const isHeld = await new ResumedCall(resumed, operation, reply, state).run(order);
       if (!isHeld) await this.#takeOver(operation, reply, next, state, results);
       return;
     }
@@ -151,18 +154,16 @@ export class ParkedCalls implements Step {
     { exchange, round, position, ids }: ParkedState,
     results: Readonly<Record<string, string>>,
   ): Promise<void> {
-    const { store, serverId } = this.#deps;
     if (position?.lastEventId === undefined) {
       const detail = 'The replica that held this call is gone; the call may have had effects.';
       throw new AdapterError('upstream_failed', detail);
     }
-    const owner = randomUUID();
-    if (!(await takeOwnerLock({ store, serverId, exchange, owner }))) {
+    if (!(await succeed(this.#owners, exchange))) {
       throw new AdapterError('upstream_failed', 'Another replica holds this call.');
     }
     const answers = Object.entries(ids).map(([key, id]) => `{"jsonrpc":"2.0","id":${id},"result":${results[key]}}`);
     operation.resumed = { position, answers };
-    this.#begin(operation, reply, next, round, { exchange, owner });
+    this.#begin(operation, reply, next, round, exchange);
   }
 
   /** Shared by all replicas. */
@@ -175,12 +176,6 @@ export class ParkedCalls implements Step {
     }
     return this.#secret;
   }
-}
-
-/** A call that another replica has begun, and who holds its lock now. */
-interface Taken {
-  readonly exchange: string;
-  readonly owner: string;
 }
 
 const invalid = (why: string): AdapterError => new AdapterError('request_state_invalid', why);

@@ -8,19 +8,18 @@ import type { Operation } from '../../path/operation.ts';
 import type { Reply, ReplyControl } from '../../path/reply.ts';
 import { ReplyMessage } from '../../path/reply-message.ts';
 import type { MessageBus } from '../../state/message-bus.ts';
-import type { StateStore } from '../../state/state-store.ts';
 import { MISSING_CAPABILITY } from '../older/refusals.ts';
 import type { QuestionLimits } from '../wire/question-limits.ts';
 import type { ParkedState } from './parked-state.ts';
 import { type Asked, AskedQuestions, questionIn, urlQuestions } from './asked-questions.ts';
-import { OwnerLease, type OwnerLeaseDeps, takeOwnerLock } from './owner-lease.ts';
+import { OwnerLease, type OwnerLeaseDeps } from './owner-lease.ts';
 import { after, ORDERS, type ParkedEntry, parkedKey, type ParkedOrder } from './parked-entry.ts';
 
 export interface ParkedCallDeps {
   readonly limits: QuestionLimits;
   readonly serverId: string;
   readonly bus: MessageBus;
-  readonly store: Pick<StateStore, 'tryLock' | 'unlock'>;
+  readonly owners: OwnerLeaseDeps;
   /** Brings an answer (JSON text of a response) to the upstream. */
   readonly answer: (exchange: string, text: string) => Promise<void>;
   /** Seals what is known of a round of questions. */
@@ -31,9 +30,7 @@ export interface ParkedCallDeps {
   readonly rounds: number;
   /** The client can show its user a page. */
   readonly asksUrls: boolean;
-  /** Who holds the call's lock. */
-  readonly owner: string;
-  /** The lock was taken already: another replica has begun the call. */
+  /** Another replica has begun the call, and this one has taken it over. */
   readonly isTakenOver: boolean;
   /** Leaves the exchange to whoever has taken it over. */
   readonly abandon: (exchange: string) => void;
@@ -84,7 +81,7 @@ export class ParkedCall implements Reply {
     this.#request = operation.request as Request;
     this.#exchange = exchange;
     this.#outer = outer;
-    if (deps.isTakenOver) this.#keepLock();
+    if (deps.isTakenOver) this.#own().catch((error: unknown) => this.#giveUp(error));
   }
 
   get #isParked(): boolean {
@@ -207,10 +204,7 @@ export class ParkedCall implements Reply {
     if (isFirst) {
       if (!take()) throw new AdapterError('overloaded', 'Too many calls wait for answers; try again.');
       this.#isPlaced = true;
-      if (this.#lease === undefined) {
-        await takeOwnerLock(this.#leased);
-        this.#keepLock();
-      }
+      await this.#own();
       this.#unfollow = await bus.follow(key, ORDERS, null, ({ message }) => this.#ordered(message));
       if (this.#isOver) return;
     }
@@ -267,17 +261,13 @@ export class ParkedCall implements Reply {
     return `{"jsonrpc":"2.0","id":${this.#request.idText},"error":${JSON.stringify(error)}}`;
   }
 
-  /** A lock that could not be extended in time is free for whoever waits for the call. */
-  #keepLock(): void {
-    this.#lease = new OwnerLease(this.#leased, () => {
+  async #own(): Promise<void> {
+    if (this.#lease !== undefined) return;
+    this.#lease = new OwnerLease(this.#deps.owners, this.#exchange, () => {
       this.#deps.abandon(this.#exchange);
       this.#giveUp(new AdapterError('upstream_failed', 'Another replica has taken the call over.'));
     });
-  }
-
-  get #leased(): OwnerLeaseDeps {
-    const { store, serverId, owner } = this.#deps;
-    return { store, serverId, owner, exchange: this.#exchange };
+    await this.#lease.take();
   }
 
   #ordered(message: string): void {

@@ -27,6 +27,8 @@ export const parkedKey = (serverId: string, exchange: string): BusKey => ({
 export const ORDERS = 'in';
 /** What follows the answers of a round. */
 export const after = (round: number): string => `out:${round}`;
+/** Held by a replica for as long as it lives. */
+export const replicaLock = (id: string): string => `parked-replica:${id}`;
 /** Held by the replica that has the call. */
 export const ownerLock = (serverId: string, exchange: string): string => `parked:${serverId}:${exchange}`;
 /** Taken by the answers of a round: there are no others. */

@@ -7,15 +7,15 @@ import type { Operation } from '../../path/operation.ts';
 import type { Reply } from '../../path/reply.ts';
 import { ReplyMessage } from '../../path/reply-message.ts';
 import type { MessageBus } from '../../state/message-bus.ts';
-import type { StateStore } from '../../state/state-store.ts';
 import { withId } from '../wire/responses.ts';
-import { after, ORDERS, ownerLock, type ParkedEntry, parkedKey, type ParkedOrder } from './parked-entry.ts';
+import { isOwned, type OwnerLeaseDeps } from './owner-lease.ts';
+import { after, ORDERS, type ParkedEntry, parkedKey, type ParkedOrder } from './parked-entry.ts';
 import type { ParkedState } from './parked-state.ts';
 
 export interface ResumedCallDeps {
   readonly serverId: string;
   readonly bus: MessageBus;
-  readonly store: Pick<StateStore, 'lockHolder'>;
+  readonly owners: OwnerLeaseDeps;
 }
 
 const OWNER_LOOK_MS = 250;
@@ -95,9 +95,8 @@ export class ResumedCall {
     }
   }
 
-  async #isHeld(): Promise<boolean> {
-    const { store, serverId } = this.#deps;
-    return (await store.lockHolder(ownerLock(serverId, this.#state.exchange))) !== undefined;
+  #isHeld(): Promise<boolean> {
+    return isOwned(this.#deps.owners, this.#state.exchange);
   }
 
   async #order(order: ParkedOrder): Promise<void> {
