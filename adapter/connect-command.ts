@@ -5,7 +5,7 @@ import type { FileWithoutRule } from './connect/files-without-rule.ts';
 import { serverChecks } from './connect/server-checks.ts';
 import { sideBySide } from '../lib/side-by-side.ts';
 import { passingMounts, type PassingMountsOptions } from './passing-mounts.ts';
-import { type ToldTools, toldTools } from './tool-list-of.ts';
+import { type ListedTools, listedTools } from './tool-list-of.ts';
 import { whyNot } from './why-not.ts';
 
 /** For each server, whatever it does. */
@@ -36,7 +36,7 @@ export async function connectCommand(config: AdapterConfig, options: PassingMoun
   const asked = await sideBySide(passingMounts(config, options), MOST_AT_A_TIME, async (mount, index) => {
     const id = withEscapes(mount.serverId);
     try {
-      const told = await toldTools(mount, TIMEOUT_MS);
+      const told = await listedTools(mount, TIMEOUT_MS);
       return { answered: true, ...compared(config, index, told, shown) };
     } catch (error) {
       return {
@@ -65,7 +65,7 @@ const shownWith =
   (text, max = MAX_CHARS) =>
     capped(withEscapes(redact(text)), max);
 
-function compared(config: AdapterConfig, index: number, { revision, list }: ToldTools, shown: Shown) {
+function compared(config: AdapterConfig, index: number, { revision, list }: ListedTools, shown: Shown) {
   const { tools, problems, warnings, filesWithoutRule } = serverChecks(config, index, list);
   const { id = '' } = config.servers[index] ?? {};
   const count = `${tools} ${tools === 1 ? 'tool' : 'tools'}`;

@@ -133,10 +133,14 @@ function lockingOf(serverId: string, { lock, caches, logger, telemetry, bus }: M
       );
     },
   });
-  const tell = throttled(TELL_LISTS_MS, () => {
+  const publishChange = throttled(TELL_LISTS_MS, () => {
     bus.publish({ type: 'lists-changed', serverId, sessionId: '' }).catch(() => undefined);
   });
-  return { lock: new ServerToolLock(lock, serverId, { caches, watch: lockWatch }), lockWatch, onListsChanged: tell };
+  return {
+    lock: new ServerToolLock(lock, serverId, { caches, watch: lockWatch }),
+    lockWatch,
+    onListsChanged: publishChange,
+  };
 }
 
 /** The bridge between clients and upstreams of other revisions; undefined where it is switched off. */

@@ -98,7 +98,7 @@ function resources(server: EffectiveServer, opened: OpenedFiles, parts: FileTool
         ? (entry.expose_as_resource ?? byDefault)
         : entry.type === 'files' && byDefault,
     );
-  return artifactResources({ ...artifactParts(server, opened, parts), exposes });
+  return artifactResources({ ...artifactDeps(server, opened, parts), exposes });
 }
 
 function reader(server: EffectiveServer, opened: OpenedFiles, { config, store, sessions }: FileToolDeps) {
@@ -122,7 +122,7 @@ function spilling(
   const { config, notices, telemetry, known, outputs } = parts;
   if (!config.artifacts.enabled) return undefined;
   const serverId = server.id;
-  const keeper = new TextKeeper(artifactParts(server, opened, parts));
+  const keeper = new TextKeeper(artifactDeps(server, opened, parts));
   const makeUrl = downloads(opened, parts);
   const onFailed = (error: unknown): AdapterError => {
     const { code, message } = known(error);
@@ -163,7 +163,7 @@ function producer(
 ): ToolStep | undefined {
   const { notices, warn, known, store } = parts;
   return artifactProducer(entry, {
-    ...artifactParts(server, opened, parts),
+    ...artifactDeps(server, opened, parts),
     allowRawOutput: server.tool_defaults.allow_raw_output,
     downloadUrl: downloads(opened, parts),
     telemetry: parts.telemetry,
@@ -180,7 +180,7 @@ function roleDeps(server: EffectiveServer, opened: OpenedFiles, parts: FileToolD
   const guarded = new Set(
     config.servers.filter((one) => effectiveServer(config, one).access !== null).map(({ id }) => id),
   );
-  const own = artifactParts(server, opened, parts);
+  const own = artifactDeps(server, opened, parts);
   return {
     ...own,
     readCopies: new ReadCopies({ ...own, warn }),
@@ -207,7 +207,7 @@ function roleDeps(server: EffectiveServer, opened: OpenedFiles, parts: FileToolD
   };
 }
 
-function artifactParts(server: EffectiveServer, opened: OpenedFiles, { config, store }: FileToolDeps) {
+function artifactDeps(server: EffectiveServer, opened: OpenedFiles, { config, store }: FileToolDeps) {
   const { files, quotas, locks } = opened;
   return { serverId: server.id, records: store.files, files, quotas, locks, artifacts: config.artifacts };
 }

@@ -6,7 +6,7 @@ import { LISTS } from './tools/list-of.ts';
 const TIMEOUT_MS = 20_000;
 
 /** What an upstream says of itself. */
-export interface ToldTools {
+export interface ListedTools {
   /** In its words. */
   readonly revision: string;
   /** All its tools as one `tools/list` result (JSON text), in its order. */
@@ -14,10 +14,10 @@ export interface ToldTools {
 }
 
 /** The list alone, of an upstream that may take 20 seconds. */
-export const toolListOf = async (mount: Mount): Promise<string> => (await toldTools(mount, TIMEOUT_MS)).list;
+export const toolListOf = async (mount: Mount): Promise<string> => (await listedTools(mount, TIMEOUT_MS)).list;
 
 /** Asks an upstream for its tools, as `conversing` does. */
-export const toldTools = (mount: Mount, timeoutMs: number): Promise<ToldTools> =>
+export const listedTools = (mount: Mount, timeoutMs: number): Promise<ListedTools> =>
   conversing(mount, { timeoutMs, wanted: 'list its tools' }, async ({ revision, list }) => ({
     revision,
     list: await list(LISTS.tools),

@@ -81,6 +81,17 @@ describe('the pages', () => {
     expect(NAVIGATION.filter(({ link }) => !existsSync(join(ROOT, `${link}.md`)))).toEqual([]);
   });
 
+  test('say by their right names where something is added', () => {
+    const files = globSync('**/*', { cwd: ROOT, exclude: ['**/node_modules'] });
+    const named = [...read('CONTRIBUTING.md').matchAll(/`([\w./-]+\/|[\w./-]+\.(?:ts|md|yaml|json|sh))`/g)].map(
+      ([, name = '']) => name.replace(/\/$/, ''),
+    );
+    expect(named.length).toBeGreaterThan(50);
+    const exists = (name: string): boolean =>
+      existsSync(join(ROOT, name)) || files.some((file) => file.endsWith(`/${name}`));
+    expect(named.filter((name) => !exists(name))).toEqual([]);
+  });
+
   test('are all reached from README.md within two links', () => {
     const linked = (page: string): string[] =>
       [...withoutCode(read(page)).matchAll(/\]\((?!https?:)([^)#\s]+\.md)/g)].map(([, path = '']) =>

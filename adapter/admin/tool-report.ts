@@ -42,8 +42,8 @@ export function toolReport(result: string, rules: ToolRules): readonly ReportedT
     const name = withEscapes(given);
     if (why !== undefined) return { name, seen: 'hidden', why, from: 'upstream' } as const;
     const marked = locked.marked(given);
-    const noted = marked === undefined ? {} : { why: marked };
-    if (catalog.instead === undefined) return { name, seen: 'listed', ...noted, from: 'upstream' } as const;
+    const marks = marked === undefined ? {} : { why: marked };
+    if (catalog.instead === undefined) return { name, seen: 'listed', ...marks, from: 'upstream' } as const;
     return {
       name,
       seen: 'found',

@@ -88,7 +88,7 @@ export class ArtifactCapture {
   }
 
   /** The same for a response that comes once more, whose file is an artifact already. */
-  again(text: string, file: FileRecord, at: Span): Promise<Answer> {
+  resume(text: string, file: FileRecord, at: Span): Promise<Answer> {
     this.#at = at;
     this.#kept = file;
     return this.#withArtifact(text, file);

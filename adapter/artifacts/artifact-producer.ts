@@ -118,18 +118,18 @@ class ProducerStep implements ToolStep {
     const isGiven = this.#argument !== null;
     const captureOf = (): ArtifactCapture =>
       new ArtifactCapture(this.#options, this.#settings, { caller, record, timeoutMs: null }, file, isGiven);
-    const again = async (): Promise<FinishedAnswer | undefined> => {
+    const resume = async (): Promise<FinishedAnswer | undefined> => {
       const kept = await records.find(file, { now: records.now(), ttlMs: null });
       if (kept === undefined) return undefined;
       const capture = captureOf();
-      return { answer: await capture.again(text, kept, result), isKept: true, end: () => capture.end() };
+      return { answer: await capture.resume(text, kept, result), isKept: true, end: () => capture.end() };
     };
     // Whoever asks meanwhile, at any replica, gets the same artifact.
     const lock = { name: `task-result:${file.fileId}`, owner: randomUUID(), ttlMs: LOCK_MS, signal };
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- until it is there, or nobody else is at it
       const finished = await whileLocked(locksOfCalls, lock, async () => {
-        const known = await again();
+        const known = await resume();
         if (known !== undefined) return known;
         const capture = captureOf();
         const answer = await capture.answer(text, result);

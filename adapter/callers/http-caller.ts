@@ -115,7 +115,7 @@ export class HttpCaller {
       const record = await sessions.remove(this.#mount.serverId, sessionIdOf(caller), caller.principal);
       if (record === undefined) throw new AdapterError('session_not_found');
       telemetry.session(sessionEnd(record, 'ended', store.now()));
-      await Promise.all([this.#client.tellAndEnd({ caller, trace }, record), sessionFiles.purge(record)]);
+      await Promise.all([this.#client.notifyAndEnd({ caller, trace }, record), sessionFiles.purge(record)]);
       caller.attributes.outcome = 'ok';
       res.writeHead(200, { 'content-length': 0, 'x-request-id': caller.attributes.requestId }).end();
     } catch (error) {

@@ -1,6 +1,6 @@
 import { elements } from '../exchange/scanning/json-scan.ts';
 import { type Body, isCall, type Message, type Request, toolName } from '../exchange/message.ts';
-import type { CallFacts, RequestAttributes } from '../exchange/request-attributes.ts';
+import type { CallAttributes, RequestAttributes } from '../exchange/request-attributes.ts';
 import type { Caller } from '../path/caller.ts';
 import { argumentsText } from '../telemetry/logs/audit-arguments.ts';
 
@@ -17,7 +17,7 @@ export function recordRequest(caller: Caller, body: Body, hash: HashArguments | 
   if (first.kind !== 'response') attributes.rpcMethod = body.batch ? 'batch' : first.method;
   const version = headers['mcp-protocol-version'];
   if (typeof version === 'string') attributes.protocolVersion = version;
-  if (body.batch) attributes.calls = body.messages.filter(isCall).map(callFacts);
+  if (body.batch) attributes.calls = body.messages.filter(isCall).map(callAttributes);
   else if (isCall(first)) attributes.tool = toolName(first) ?? '';
   if (hash !== undefined) noteArguments(attributes, body, hash);
 }
@@ -43,4 +43,4 @@ function noteArguments(attributes: RequestAttributes, { text, messages, batch }:
   }
 }
 
-const callFacts = (call: Request): CallFacts => ({ tool: toolName(call) ?? '', idText: call.idText });
+const callAttributes = (call: Request): CallAttributes => ({ tool: toolName(call) ?? '', idText: call.idText });

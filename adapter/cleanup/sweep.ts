@@ -84,7 +84,7 @@ export class Sweep {
   /** Not before this time (of `performance.now`) orphans are looked for again. */
   #sweepAt = 0;
   /** Whether the log knows that there is what cannot be read. */
-  #toldUnreadable = false;
+  #loggedUnreadable = false;
   #last: CleanupReport | undefined;
 
   constructor(deps: SweepDeps, settings: SweepSettings) {
@@ -192,10 +192,10 @@ export class Sweep {
     const swept = await sweepOrphans({ ...shared, stage }, options);
     counts.removed_orphan_files += swept.removed;
     const unreadable = swept.unreadable > 0;
-    if (unreadable && !this.#toldUnreadable) {
+    if (unreadable && !this.#loggedUnreadable) {
       log.warn({ entries: swept.unreadable, err: swept.unread }, 'folders that cannot be read are not cleaned up');
     }
-    this.#toldUnreadable = unreadable;
+    this.#loggedUnreadable = unreadable;
     if (swept.failed > 0) {
       log.warn({ files: swept.failed, err: swept.failure }, 'files without a record could not be removed');
     }

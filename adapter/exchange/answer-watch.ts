@@ -3,7 +3,7 @@ import { elements, locate } from './scanning/json-scan.ts';
 /** What went wrong, as an answer says that came all the same: the tool itself, or the code of a JSON-RPC error. */
 export type Failure = 'tool_error' | number;
 
-/** Where it is noted. */
+/** Where it is recorded. */
 export interface RecordedAnswers {
   failure?: Failure;
   /** The tool calls of a batch, each of which has its own. */
@@ -25,30 +25,30 @@ const TOOL_ERROR = /"isError"\s*:\s*true/;
 const LINE_FEED = 0x0a;
 
 /** Notes what an answer says of errors: JSON text of a message, or of an array of them. Never fails. */
-export function noteAnswer(noted: RecordedAnswers, text: string): void {
+export function noteAnswer(recorded: RecordedAnswers, text: string): void {
   if (!text.includes(SIGN)) return;
   if (text.length > READ_BYTES) {
-    if (TOOL_ERROR.test(text.slice(-TAIL_BYTES))) noted.failure = 'tool_error';
+    if (TOOL_ERROR.test(text.slice(-TAIL_BYTES))) recorded.failure = 'tool_error';
     return;
   }
   try {
-    if (!text.trimStart().startsWith('[')) noteMessage(noted, text);
-    else for (const { start, end } of elements(text)) noteMessage(noted, text.slice(start, end));
+    if (!text.trimStart().startsWith('[')) noteMessage(recorded, text);
+    else for (const { start, end } of elements(text)) noteMessage(recorded, text.slice(start, end));
   } catch {
     // It is no JSON, so it says nothing.
   }
 }
 
 /** The same for the result of a tool call (JSON text). */
-export function noteResult(noted: RecordedAnswers, result: string): void {
-  if (result.includes(SIGN) && saysTrue(result, ['isError'])) noted.failure = 'tool_error';
+export function noteResult(recorded: RecordedAnswers, result: string): void {
+  if (result.includes(SIGN) && saysTrue(result, ['isError'])) recorded.failure = 'tool_error';
 }
 
 /** The same for the bytes of a whole answer. */
-export function noteBytes(noted: RecordedAnswers, parts: readonly Buffer[]): void {
+export function noteBytes(recorded: RecordedAnswers, parts: readonly Buffer[]): void {
   if (!mentions(parts, SIGN_BYTES)) return;
   // Names and numbers are ASCII, and nothing else is read.
-  noteAnswer(noted, parts.length === 1 ? latin1(parts[0]) : latin1(Buffer.concat(parts)));
+  noteAnswer(recorded, parts.length === 1 ? latin1(parts[0]) : latin1(Buffer.concat(parts)));
 }
 
 /** What one message says; undefined when all is well. */
@@ -62,12 +62,12 @@ function failureOf(message: string): Failure | undefined {
   return saysTrue(message, ['result', 'isError']) ? 'tool_error' : undefined;
 }
 
-function noteMessage(noted: RecordedAnswers, message: string): void {
+function noteMessage(recorded: RecordedAnswers, message: string): void {
   const failure = failureOf(message);
   if (failure === undefined) return;
-  const { calls } = noted;
+  const { calls } = recorded;
   if (calls === undefined) {
-    noted.failure = failure;
+    recorded.failure = failure;
     return;
   }
   const id = locate(message, ['id']);
@@ -102,14 +102,14 @@ const latin1 = (bytes: Buffer | undefined): string => bytes?.toString('latin1') 
  * yet, which is nothing at all for most of the time.
  */
 export class AnswerWatch {
-  readonly #noted: RecordedAnswers;
+  readonly #recorded: RecordedAnswers;
   readonly #isEventStream: boolean;
   /** The line, or what there is of an answer that is no event stream. */
   #kept: Buffer[] = [];
   #size = 0;
 
-  constructor(noted: RecordedAnswers, isEventStream: boolean) {
-    this.#noted = noted;
+  constructor(recorded: RecordedAnswers, isEventStream: boolean) {
+    this.#recorded = recorded;
     this.#isEventStream = isEventStream;
   }
 
@@ -126,7 +126,7 @@ export class AnswerWatch {
     const end = chunk.lastIndexOf(LINE_FEED) + 1;
     if (end > at) {
       const lines = chunk.subarray(at, end);
-      if (this.#noted.isAnswered !== true && lines.includes(RESULT_BYTES)) this.#noted.isAnswered = true;
+      if (this.#recorded.isAnswered !== true && lines.includes(RESULT_BYTES)) this.#recorded.isAnswered = true;
       if (lines.includes(SIGN_BYTES)) for (const line of latin1(lines).split('\n')) this.#look(line);
       at = end;
     }
@@ -138,19 +138,20 @@ export class AnswerWatch {
     if (this.#size === 0) return;
     const kept = this.#kept;
     // Only answers are so long that they are not read.
-    if (this.#isEventStream && (this.#size > READ_BYTES || mentions(kept, RESULT_BYTES))) this.#noted.isAnswered = true;
+    if (this.#isEventStream && (this.#size > READ_BYTES || mentions(kept, RESULT_BYTES)))
+      this.#recorded.isAnswered = true;
     if (mentions(kept, SIGN_BYTES)) {
       const text = latin1(kept.length === 1 ? kept[0] : Buffer.concat(kept));
       if (this.#size <= READ_BYTES) this.#look(text);
-      else if (TOOL_ERROR.test(text)) this.#noted.failure = 'tool_error';
+      else if (TOOL_ERROR.test(text)) this.#recorded.failure = 'tool_error';
     }
     this.#kept = [];
     this.#size = 0;
   }
 
   #look(line: string): void {
-    noteAnswer(this.#noted, line.startsWith('data:') ? line.slice('data:'.length) : line);
-    if (this.#isEventStream && this.#noted.failure !== undefined) this.#noted.isAnswered = true;
+    noteAnswer(this.#recorded, line.startsWith('data:') ? line.slice('data:'.length) : line);
+    if (this.#isEventStream && this.#recorded.failure !== undefined) this.#recorded.isAnswered = true;
   }
 
   #keep(part: Buffer): void {

@@ -153,7 +153,7 @@ export function cancelledRequest({ batch, messages: [message], text }: Body): st
   return idText === undefined || isLongId(requestId, idText) ? undefined : idText;
 }
 
-/** The revision that a message of the sessionless era names in its `_meta`; undefined for all earlier ones. */
+/** The revision that a message of the revisions without sessions names in its `_meta`; undefined for all earlier ones. */
 export function modernRevision(message: Message): string | undefined {
   const meta = message.params['_meta'];
   if (typeof meta !== 'object' || meta === null) return undefined;

@@ -23,11 +23,11 @@ export interface RequestAttributes extends RecordedAnswers {
   /** Keyed hash of the JSON text of the call's arguments. */
   argumentsHash?: string;
   /** The tool calls of a batch; `tool` is not set then. */
-  calls?: CallFacts[];
+  calls?: CallAttributes[];
 }
 
 /** One tool call of several. */
-export interface CallFacts {
+export interface CallAttributes {
   readonly tool: string;
   /** JSON text of the request's id. */
   readonly idText: string;
@@ -42,4 +42,4 @@ export function callsOf(
   return attributes.calls ?? (attributes.tool === undefined ? NO_CALLS : [attributes]);
 }
 
-const NO_CALLS: readonly CallFacts[] = [];
+const NO_CALLS: readonly CallAttributes[] = [];

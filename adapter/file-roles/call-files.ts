@@ -62,7 +62,7 @@ export class CallFiles {
   /** What names the files that the client knows, by their paths. */
   readonly names: PathName[] = [];
   /** What somebody else had begun to keep of this call's files, and the artifacts that have become of it. */
-  readonly notedBefore: { readonly note: NotedFile; readonly file: FileRecord | undefined }[] = [];
+  readonly earlierNotes: { readonly note: NotedFile; readonly file: FileRecord | undefined }[] = [];
   #journal: TaskJournal | undefined;
   /** Whether copies to read wait for the next call: not those of a call that went on for long. */
   #keepsCopies = true;
@@ -97,10 +97,10 @@ export class CallFiles {
     this.#journal = journal;
     const { records } = this.#deps;
     const { serverId, sessionId } = this.#call.record;
-    for (const note of await journal.noted()) {
+    for (const note of await journal.notes()) {
       const key = { serverId, sessionId, kind: 'artifact', fileId: note.fileId } as const;
       // oxlint-disable-next-line no-await-in-loop -- a call has few files
-      this.notedBefore.push({ note, file: await records.find(key, { now: records.now(), ttlMs: null }) });
+      this.earlierNotes.push({ note, file: await records.find(key, { now: records.now(), ttlMs: null }) });
     }
   }
 

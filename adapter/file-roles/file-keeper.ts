@@ -112,7 +112,7 @@ export class FileKeeper {
     let bytes = 0;
     let left = 0;
     let kept = 0;
-    for (const { file, note } of this.#call.notedBefore) {
+    for (const { file, note } of this.#call.earlierNotes) {
       if (note.below?.folder !== pending.fileId) continue;
       if (file === undefined) {
         left += 1;

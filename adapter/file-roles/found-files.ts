@@ -57,7 +57,7 @@ export async function foundFiles(
     names.push({ text: pathToFileURL(path).href, handle }, { text: path, handle }, { text: name, handle });
     files.push(file);
   };
-  for (const { file, note } of call.notedBefore) {
+  for (const { file, note } of call.earlierNotes) {
     if (file !== undefined && note.found !== undefined) add(note.found.name, note.found.path, file);
   }
   for (const rule of options.rules) {

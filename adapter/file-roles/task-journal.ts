@@ -23,7 +23,7 @@ export class TaskJournal {
   readonly #owner: string;
   /** By the store's clock, in milliseconds. */
   readonly #until: number;
-  #noted = 0;
+  #count = 0;
 
   /** @param owner who the call is among all (see CallFiles) */
   constructor(store: Store, owner: string, until: number) {
@@ -33,16 +33,16 @@ export class TaskJournal {
   }
 
   /** What somebody has noted before. */
-  async noted(): Promise<NotedFile[]> {
-    const noted: NotedFile[] = [];
+  async notes(): Promise<NotedFile[]> {
+    const notes: NotedFile[] = [];
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- until there is none; a call has few files
-      const note = await this.#store.lockHolder(this.#name(`note ${noted.length}`));
+      const note = await this.#store.lockHolder(this.#name(`note ${notes.length}`));
       if (note === undefined) break;
-      noted.push(JSON.parse(note) as NotedFile);
+      notes.push(JSON.parse(note) as NotedFile);
     }
-    this.#noted = noted.length;
-    return noted;
+    this.#count = notes.length;
+    return notes;
   }
 
   /** Notes a file before it is kept. */
@@ -50,8 +50,8 @@ export class TaskJournal {
     const text = JSON.stringify(file);
     // Somebody who was thought dead may write too.
     // oxlint-disable-next-line no-await-in-loop -- until there is a place
-    while (!(await this.#keep(`note ${this.#noted}`, text))) this.#noted += 1;
-    this.#noted += 1;
+    while (!(await this.#keep(`note ${this.#count}`, text))) this.#count += 1;
+    this.#count += 1;
   }
 
   /** What has become of the task's files; undefined while that is open. */

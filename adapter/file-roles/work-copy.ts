@@ -23,7 +23,7 @@ export interface Removal {
   readonly warn: (message: string) => void;
 }
 
-interface Places {
+interface WorkCopyDeps {
   readonly serverId: string;
   readonly records: Pick<FileRecords, 'begin' | 'now'>;
   readonly edits: Pick<StateStore, 'tryLock' | 'unlock'>;
@@ -69,7 +69,7 @@ export async function untouched(
  * @param owner who has its path until `freePath`
  */
 export async function beginCopy(
-  deps: Places,
+  deps: WorkCopyDeps,
   call: { readonly sessionId: string; readonly tool: string; readonly timeoutMs: number | null },
   file: FileRecord,
   owner: string,
@@ -108,7 +108,7 @@ export async function beginCopy(
  * The id of a copy that is the same each time, unless a tool may still write to the path of a call before: one that went on after
  * its time, or whose replica was killed. Leases of copies are over long before such a tool need be.
  */
-async function freeId({ edits, serverId }: Places, file: FileRecord, owner: string): Promise<string> {
+async function freeId({ edits, serverId }: WorkCopyDeps, file: FileRecord, owner: string): Promise<string> {
   for (let attempt = 0; attempt < MAX_ABANDONED; attempt += 1) {
     const id = workId(file, attempt);
     // oxlint-disable-next-line no-await-in-loop -- the first one that is free
@@ -121,7 +121,7 @@ const pathLock = (serverId: string, fileId: string): string => `edit-path:${serv
 
 /** The path of a copy may be that of the next call: its tool has ended. Never fails. */
 export async function freePath(
-  { edits, serverId }: Pick<Places, 'edits' | 'serverId'>,
+  { edits, serverId }: Pick<WorkCopyDeps, 'edits' | 'serverId'>,
   { fileId }: FileRecord,
   owner: string,
 ): Promise<void> {

@@ -63,7 +63,7 @@ export class Connections {
   readonly #of = new WeakMap<Socket, Connection>();
   readonly #perPeer = new Map<string, number>();
   #waiting = 0;
-  #toldAt = -Infinity;
+  #loggedAt = -Infinity;
 
   constructor(limits: ConnectionLimits, handler: RequestListener, pipelining: Partial<Pipelining> = {}) {
     this.#limits = limits;
@@ -85,7 +85,7 @@ export class Connections {
       (isCounted && count >= perPeer && 'core.max_connections_per_peer') ||
       (this.#open.size >= max && 'core.max_connections');
     if (isOver !== false) {
-      this.#tell(isOver);
+      this.#logFull(isOver);
       const idle = this.#oldestIdle(isOver === 'core.max_connections' ? undefined : peer);
       if (idle === undefined) {
         socket.destroy();
@@ -171,10 +171,10 @@ export class Connections {
     else this.#perPeer.delete(peer);
   }
 
-  #tell(field: string): void {
+  #logFull(field: string): void {
     const now = performance.now();
-    if (now - this.#toldAt < TELL_MS) return;
-    this.#toldAt = now;
+    if (now - this.#loggedAt < TELL_MS) return;
+    this.#loggedAt = now;
     this.#limits.warn(`there are as many connections as ${field} allows; idle ones are closed, or new ones refused`);
   }
 }

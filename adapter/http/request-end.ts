@@ -23,33 +23,33 @@ declare module 'fastify' {
   }
 }
 
-export interface EndParts {
+export interface EndDeps {
   readonly logger: Logger;
   readonly telemetry: Pick<Telemetry, 'isOn' | 'request'>;
 }
 
 /** Tells log and telemetry, once, of a request whose answer has left, or whose client has. */
-export function recordRequestEnd(parts: EndParts, request: FastifyRequest, raw: ServerResponse): void {
+export function recordRequestEnd(parts: EndDeps, request: FastifyRequest, raw: ServerResponse): void {
   const { telemetry } = parts;
   const isLogged = isInfoEnabled(parts.logger);
   if (!isLogged && !telemetry.isOn) return;
   const started = performance.now();
   const sentBefore = telemetry.isOn ? sentOn(request) : 0;
-  const tell = (): void => {
+  const record = (): void => {
     const ms = performance.now() - started;
     const status = raw.headersSent ? raw.statusCode : CLIENT_GONE;
     if (telemetry.isOn) observe(telemetry, request, status, ms / 1000, Math.max(0, sentOn(request) - sentBefore));
     if (isLogged) log(parts.logger, request, status, ms);
   };
   raw.once('close', () => {
-    if (raw.writableFinished) tell();
+    if (raw.writableFinished) record();
     // Whoever was about to answer hears it after this, and has still to say what that means.
-    else queueMicrotask(tell);
+    else queueMicrotask(record);
   });
 }
 
 /** Of a request whose path is so wrong that there is nothing more to be said of it. */
-export function recordBadPath({ telemetry }: EndParts, method: string, requestId: string): void {
+export function recordBadPath({ telemetry }: EndDeps, method: string, requestId: string): void {
   if (!telemetry.isOn) return;
   const attributes = { requestId, outcome: 'invalid_request' };
   const nothing = { seconds: 0, bytesIn: 0, bytesOut: 0 };
@@ -70,7 +70,7 @@ function sentOn({ raw }: FastifyRequest): number {
 }
 
 function observe(
-  telemetry: EndParts['telemetry'],
+  telemetry: EndDeps['telemetry'],
   request: FastifyRequest,
   status: number,
   seconds: number,

@@ -12,7 +12,7 @@ import { answerEarly, bringsLargeBody, isReadSlowly } from './large-body.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import type { HostNames } from './host-names.ts';
 import type { OriginPolicy } from './origin.ts';
-import { type EndParts, recordRequestEnd, recordBadPath } from './request-end.ts';
+import { type EndDeps, recordRequestEnd, recordBadPath } from './request-end.ts';
 import { pathOf, PROBE_PATHS, PUBLIC_PATHS, serverOf } from './request-path.ts';
 
 /**
@@ -44,7 +44,7 @@ declare module 'fastify' {
   }
 }
 
-export interface ServerOptions extends EndParts {
+export interface ServerOptions extends EndDeps {
   readonly identification: Identification;
   readonly hosts: HostNames;
   readonly origins: OriginPolicy;

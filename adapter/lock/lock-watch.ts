@@ -49,7 +49,7 @@ export class LockWatch {
   #instructions: ComparedInstructions | undefined;
   #comparedAt: number | null = null;
   #told = '';
-  #toldAt = -Infinity;
+  #reportedAt = -Infinity;
   /** Something differs that is told when the minute is over. */
   #isUntold = false;
   #report: LockReport | undefined;
@@ -98,11 +98,11 @@ export class LockWatch {
     const text = JSON.stringify([drift, removed, more.drift, more.removed, news]);
     const differs = drift.length + removed.length + (this.#allowsNew() ? 0 : added.length) > 0;
     const now = this.#now();
-    this.#isUntold = differs && text !== this.#told && now < this.#toldAt + TELL_EVERY_MS;
+    this.#isUntold = differs && text !== this.#told && now < this.#reportedAt + TELL_EVERY_MS;
     if (this.#isUntold || text === this.#told) return;
     this.#told = text;
     if (!differs) return;
-    this.#toldAt = now;
+    this.#reportedAt = now;
     this.#onDrift(this.report);
   }
 }

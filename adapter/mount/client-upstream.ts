@@ -112,7 +112,7 @@ export class ClientUpstream {
    * Tells all replicas that a session is over, then ends the upstream's: calls that run elsewhere end by what they are
    * told, and not by what the upstream does to them. Fails when nobody could be told.
    */
-  async tellAndEnd(asker: Asker, session: UpstreamSession): Promise<void> {
+  async notifyAndEnd(asker: Asker, session: UpstreamSession): Promise<void> {
     const { serverId, sessionId } = session;
     const told = this.#parts.bus.publish({ type: 'session-ended', serverId, sessionId });
     await told.catch(() => undefined);
@@ -131,7 +131,7 @@ export class ClientUpstream {
     const ended = await sessionFiles.invalidate(record, reason, store.now() + tombstoneTtlMs);
     if (!ended) return;
     telemetry.session(sessionEnd(record, 'tool_definition_invalidated', store.now()));
-    reply.afterwards(() => void this.tellAndEnd(asker, record).catch(onError));
+    reply.afterwards(() => void this.notifyAndEnd(asker, record).catch(onError));
   }
 }
 

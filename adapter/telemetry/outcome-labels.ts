@@ -29,7 +29,7 @@ export type AuthRejectionReason =
   | 'missing_or_invalid_signed_upload_credential'
   | typeof CREDENTIAL_BACKEND;
 
-/** In `facts.reason`: a signed URL could not be checked because the state store did not answer. */
+/** In `attributes.reason`: a signed URL could not be checked because the state store did not answer. */
 export const CREDENTIAL_BACKEND = 'upload_credential_validation_backend_unavailable';
 
 /** Well-formed requests that the adapter refuses because of its state, its limits or its rules. */

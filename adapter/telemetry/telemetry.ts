@@ -16,7 +16,7 @@ export interface Telemetry {
   nestedCall(observed: NestedCallObservation): void;
   upload(observed: UploadObservation): void;
   uploadFailed(observed: { readonly serverId: string | undefined; readonly reason: UploadFailure }): void;
-  /** A request of the adapter's own to an upstream: pings, lists, handshakes. Those of clients stand in their `facts`. */
+  /** A request of the adapter's own to an upstream: pings, lists, handshakes. Those of clients stand in their `attributes`. */
   upstreamCall(observed: UpstreamCallObservation): void;
   ping(observed: PingObservation): void;
   policyTransition(observed: PolicyTransition): void;

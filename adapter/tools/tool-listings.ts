@@ -14,9 +14,9 @@ export class ToolListings<T> {
   }
 
   /** Says also whether the upstream was asked for it just now, which `again` has done in any case. Never fails. */
-  async of(request: InventoryRequest, again = false): Promise<{ byTool: ReadonlyMap<string, T>; fresh: boolean }> {
+  async of(request: InventoryRequest, isRefresh = false): Promise<{ byTool: ReadonlyMap<string, T>; fresh: boolean }> {
     const { inventory } = request;
-    const known = again ? undefined : inventory.known(request);
+    const known = isRefresh ? undefined : inventory.known(request);
     try {
       const listed = known ?? (await inventory.ask(request, AbortSignal.timeout(TIMEOUT_MS)));
       return { byTool: this.#in(listed), fresh: known === undefined };

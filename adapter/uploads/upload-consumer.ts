@@ -311,7 +311,7 @@ export class UploadConsumer implements ToolStep {
       return answered === undefined || question === undefined ? prepared : question.goOn(answered, prepared);
     }
     if (answered?.state.asksToo !== undefined) return refused('The uploaded file has expired. Call this tool again.');
-    if (answered !== undefined && question !== undefined) return question.again(call, answered.state);
+    if (answered !== undefined && question !== undefined) return question.askAgain(call, answered.state);
     if (offer === undefined || !takesUrls(call) || !mayUpload) return this.#refuse('is missing.');
     const elicitationId = randomUUID();
     const { url } = await offer(call, elicitationId);

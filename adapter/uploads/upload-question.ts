@@ -87,7 +87,7 @@ export class UploadQuestion {
       const how = answer === 'decline' ? 'declined' : 'cancelled';
       return { refused: { kind: 'result', result: errorResult(`The user has ${how} the upload of the file.`) } };
     }
-    if (answer === undefined) return { refused: await this.again(call, state) };
+    if (answer === undefined) return { refused: await this.askAgain(call, state) };
     const body = editedCall(call.request, withoutAnswers(call.body.text, state.asksToo));
     const [request] = body.messages;
     return { call: { ...call, body, request: request?.kind === 'request' ? request : call.request }, state };
@@ -125,7 +125,7 @@ export class UploadQuestion {
    * The same question once more: the same link, as long as it lives and nobody has uploaded there. An upload that failed,
    * or whose file has expired, has used it up; then there is another, for the same workspace.
    */
-  async again(call: ToolCall, state: QuestionState): Promise<PreparedCall> {
+  async askAgain(call: ToolCall, state: QuestionState): Promise<PreparedCall> {
     const { isOpen, offer, clock } = this.#options;
     if (await isOpen(state.url)) return this.#question(call, state);
     const { serverId, sessionId, principal } = state;

@@ -55,7 +55,7 @@ class ObservedSink implements ResponseSink {
   readonly #sink: ResponseSink;
   readonly #onCall: (call: UpstreamCall) => void;
   readonly #started = performance.now();
-  readonly #noted: RecordedAnswers = {};
+  readonly #recorded: RecordedAnswers = {};
   #watch: AnswerWatch | undefined;
   #status = 0;
   #isAnswered = false;
@@ -81,7 +81,7 @@ class ObservedSink implements ResponseSink {
 
   onHead(head: ResponseHead): void {
     this.#status = head.status;
-    this.#watch = new AnswerWatch(this.#noted, isEventStream(head));
+    this.#watch = new AnswerWatch(this.#recorded, isEventStream(head));
     this.#sink.onHead(head);
   }
 
@@ -111,7 +111,7 @@ class ObservedSink implements ResponseSink {
     this.#onCall({
       method: message === undefined || message.kind === 'response' ? '' : message.method,
       seconds: (performance.now() - this.#started) / 1000,
-      errorType: failure ?? (this.#status >= 400 ? this.#status : this.#noted.failure),
+      errorType: failure ?? (this.#status >= 400 ? this.#status : this.#recorded.failure),
       protocolVersion: version === -1 ? undefined : headers[version + 1],
     });
   }

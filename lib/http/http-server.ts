@@ -93,14 +93,14 @@ export class HttpServer {
     send(response, answer);
   }
 
-  async #answer(request: IncomingMessage, noted: { route: string }): Promise<Answer> {
+  async #answer(request: IncomingMessage, attributes: { route: string }): Promise<Answer> {
     const { method = '', url = '', headers } = request;
     const { open, admin, refuses } = this.#options;
     const refused = refuses?.(headers);
     if (refused !== undefined) throw new Refusal(403, refused);
     const [path = ''] = url.split('?', 1);
     const found = findRoute(open, method, path) ?? this.#foundByAdmin(request, path);
-    noted.route = found.route.path;
+    attributes.route = found.route.path;
     const body = await readBody(request, found.route.maxBodyBytes);
     if (admin?.routes.includes(found.route) === true && found.route.method === 'POST') {
       this.#options.logger.info(

@@ -182,10 +182,10 @@ export class WorkQueue {
   async #run(key: string, entry: Entry): Promise<void> {
     let next: number | undefined;
     try {
-      const again = await this.#work(key);
+      const requeueMs = await this.#work(key);
       entry.failures = 0;
       entry.notBefore = -Infinity;
-      if (again !== undefined) next = this.#now() + again;
+      if (requeueMs !== undefined) next = this.#now() + requeueMs;
     } catch {
       entry.failures++;
       const backoff = this.#backoff(entry.failures);

@@ -78,9 +78,9 @@ function crash(pod: KubernetesObject, status: unknown, container: string, name: 
   const waiting = textAt(status, 'state', 'waiting', 'reason') === 'CrashLoopBackOff';
   const ended = valueAt(status, ['state', 'terminated']);
   const last = isObject(ended) ? ended : valueAt(status, ['lastState', 'terminated']);
-  const again = valueAt(status, ['ready']) !== true && (numberAt(status, 'restartCount') ?? 0) >= 2;
+  const isRestarting = valueAt(status, ['ready']) !== true && (numberAt(status, 'restartCount') ?? 0) >= 2;
   const failed = isObject(last) && textAt(last, 'reason') !== 'Completed';
-  if (!waiting && !(failed && (again || isObject(ended)))) return undefined;
+  if (!waiting && !(failed && (isRestarting || isObject(ended)))) return undefined;
   const logs = `kubectl logs -n ${pod.metadata.namespace} deployment/${name} -c ${container} --previous`;
   if (textAt(last, 'reason') === 'OOMKilled') {
     const message = `Container ${container} needs more memory than its limit and is killed for it; raise spec.resources.limits.memory`;

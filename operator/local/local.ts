@@ -184,9 +184,9 @@ class Local {
     const [mountPath] = running.workload.mountPaths;
     if (running.answered || mountPath === undefined) return { ok: true };
     try {
-      const greeting = await this.#handshake.probeHandshake({ origin: running.url, mountPath }, signal);
-      running.answered = greeting.ok;
-      return greeting;
+      const handshake = await this.#handshake.probeHandshake({ origin: running.url, mountPath }, signal);
+      running.answered = handshake.ok;
+      return handshake;
     } catch (error) {
       if (!signal.aborted) throw error;
       return { ok: false, message: 'stopping' };
@@ -204,15 +204,15 @@ class Local {
   }
 }
 
-function rowOf({ workload, runner, url, remarks }: Running, health: Health, greeting: Handshake | undefined): Row {
+function rowOf({ workload, runner, url, remarks }: Running, health: Health, handshake: Handshake | undefined): Row {
   const { kind, name, mountPaths } = workload;
   const { restarts, reason } = runner.state;
   const failing = reason === undefined ? [] : [reason];
-  const unanswered = greeting?.ok === false && failing.length === 0 ? [greeting.message] : [];
+  const unanswered = handshake?.ok === false && failing.length === 0 ? [handshake.message] : [];
   return {
     kind,
     name,
-    ready: failing.length > 0 ? 'False' : greeting?.ok === true ? 'True' : 'Unknown',
+    ready: failing.length > 0 ? 'False' : handshake?.ok === true ? 'True' : 'Unknown',
     upstreams: health.upstreams,
     restarts,
     url: mountPaths.length === 1 ? `${url}${mountPaths[0]}` : url,

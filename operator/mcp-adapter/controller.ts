@@ -26,7 +26,7 @@ const CLAIMS_KEPT_MS = 5_000;
 
 /**
  * The controller of McpAdapters, not started. Disposing it closes its connections; stop it before.
- * @param handshake how adapters are greeted, for tests without a network of Services
+ * @param handshake how adapters are probed, for tests without a network of Services
  */
 export function mcpAdapterController(
   deps: ControllerDeps,

@@ -27,9 +27,9 @@ import { type Observed, observe } from './observe.ts';
 import { requeueInterval } from './status/requeue-interval.ts';
 import { problemsText } from '../validation/problems-text.ts';
 import { DRIFT } from './status/lock-condition.ts';
-import { adapterOfLock, liveLockDigest, locksOf, reportLocks, tellDrift } from './report-locks.ts';
+import { adapterOfLock, liveLockDigest, locksOf, reportLocks, recordDrift } from './report-locks.ts';
 import { type ApplyResult, report, type StatusInputs } from './status/report.ts';
-import { tellPods } from './tell-pods.ts';
+import { annotatePods } from './annotate-pods.ts';
 import { statusInputsOf } from './status-inputs.ts';
 import { BUILD, CHECK, type FoundService } from './tasks.ts';
 
@@ -89,10 +89,10 @@ async function afterwards(
 ): Promise<number | undefined> {
   const digest = locks.chosen?.content.digest;
   const isLive = digest !== undefined && digest !== '' && liveLockDigest(observed) === digest;
-  if (isLive) await tellPods(cluster.api, observed.pods, digest, signal);
+  if (isLive) await annotatePods(cluster.api, observed.pods, digest, signal);
   const adapter = adapterOfLock(observed, locks, inputs);
   // Before the status, which says what is known: an Event that is lost would never come again.
-  if (adapter !== undefined) tellDrift(observed, locks, adapter, cluster);
+  if (adapter !== undefined) recordDrift(observed, locks, adapter, cluster);
   return reportLocks(observed.key, locks, adapter, cluster, signal);
 }
 

@@ -11,7 +11,7 @@ import { type AdapterOfLock, lockReport } from './lock/lock-report.ts';
 import { type LocksOfAdapter, locksOfAdapter } from './lock/locks-of-adapter.ts';
 import type { Observed } from './observe.ts';
 import type { StatusInputs } from './status/report.ts';
-import { untoldPods } from './tell-pods.ts';
+import { untoldPods } from './annotate-pods.ts';
 
 /** Digest of the lock in the ConfigMap, as our watch shows it. */
 export const liveLockDigest = (observed: Observed): string | undefined =>
@@ -40,7 +40,7 @@ export async function reportLocks(
 }
 
 /** What has begun to drift is told as Events of the adapter. */
-export function tellDrift(
+export function recordDrift(
   { resource }: Observed,
   { chosen }: LocksOfAdapter,
   adapter: AdapterOfLock,

@@ -1,4 +1,4 @@
-/** Puts together what a report is made from; greets the adapter when everything else is in place. */
+/** Puts together what a report is made from; probes the adapter when everything else is in place. */
 import { valueAt } from '../../lib/json/tree.ts';
 import type { McpAdapterStatus } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { unknownConnections, widePorts } from '../pods/egress.ts';

@@ -59,9 +59,9 @@ function unnamed(resource: unknown): Violation[] {
       if (name === undefined || name === '') {
         return [{ at: [...at, index], message: 'needs a name: the entries of this list are merged by it' }];
       }
-      const again = seen.has(name);
+      const isDuplicate = seen.has(name);
       seen.add(name);
-      return again ? [{ at: [...at, index, 'name'], message: `is there twice: ${name}` }] : [];
+      return isDuplicate ? [{ at: [...at, index, 'name'], message: `is there twice: ${name}` }] : [];
     });
   });
 }

@@ -65,12 +65,12 @@ export const sourceHealth = (status: SourceStatus, told: Redact): SourceHealth =
   last_success: status.lastSuccess?.toISOString() ?? null,
   watermark: status.watermark?.toISOString() ?? null,
   records: status.records ?? null,
-  last_error: toldOrNull(status.unusable ?? status.lastError, told),
+  last_error: redactedOrNull(status.unusable ?? status.lastError, told),
   owner: status.owner,
   paused: status.paused,
   open_windows: status.openWindows,
   dead_windows: status.deadWindows,
 });
 
-const toldOrNull = (error: string | undefined, told: Redact): string | null =>
+const redactedOrNull = (error: string | undefined, told: Redact): string | null =>
   error === undefined ? null : told(error);

@@ -47,6 +47,8 @@ export function pagesOf(pagination: Pagination | null): Pages {
     case 'offset':
       return byOffset(pagination);
     default:
+      // A kind that has no case above is an error of types here, rather than a single page.
+      pagination satisfies null;
       return ONE;
   }
 }

@@ -107,7 +107,7 @@ export class Run {
       plan && (await ledger.plan(this.#name, plan.from, plan.windows, plan.until, fence)) ? plan : undefined;
     this.#memory.isPlanDue = false;
     this.#isMore = taken?.more ?? false;
-    if (taken !== undefined) this.#tellOf(taken);
+    if (taken !== undefined) this.#logPlan(taken);
   }
 
   /** Whoever has planned that far had another clock, and asked for what the API did not have yet. */
@@ -120,7 +120,7 @@ export class Run {
     if (isAhead && aheadError === undefined) this.#deps.logger.warn({ source: this.#name }, error);
   }
 
-  #tellOf(plan: Plan): void {
+  #logPlan(plan: Plan): void {
     const { logger, observer } = this.#deps;
     if (plan.gated) {
       this.#record.status = 'gated';
@@ -232,7 +232,7 @@ export class Run {
       this.#record.unchanged += result.unchanged;
       if (result.mayRepeat) observer.repeated(this.#name, result.records);
       if (result.leftOut > 0) this.#leftOut(window, result.leftOut);
-      this.#tellOutOfReach(window, result.asked);
+      this.#logOutOfReach(window, result.asked);
     } catch (error) {
       // What is given up, or has no room, stays as it is, and is due again.
       if (this.#signal.aborted) return letGo(begun);
@@ -251,7 +251,7 @@ export class Run {
     logger.warn({ source: this.#name, window: id, records }, 'records dropped: maxRecordsPerScrape reached');
   }
 
-  #tellOutOfReach(window: LedgerWindow, asked: Date): void {
+  #logOutOfReach(window: LedgerWindow, asked: Date): void {
     const { logger, observer, period } = this.#deps;
     const { start } = window;
     const missed = outOfReach(this.#memory.prepared.source.scrape, window, asked, period(asked));

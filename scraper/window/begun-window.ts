@@ -17,7 +17,7 @@ export class CrashedTwice extends Error {
 const LARGE_BYTES = 262_144;
 const MOST_CRASHES = 2;
 
-interface BegunParts {
+interface BegunDeps {
   readonly source: string;
   readonly isRange: boolean;
   readonly ledger: Pick<Ledger, 'begin' | 'letGo'>;
@@ -29,12 +29,12 @@ interface BegunParts {
 
 /** Notes in the ledger that the answers of a window are read, once there are many of them. */
 export class BegunWindow {
-  readonly #parts: BegunParts;
+  readonly #parts: BegunDeps;
   readonly #id: string;
   #bytes = 0;
   #giveBack: (() => void) | undefined;
 
-  constructor({ id }: Pick<LedgerWindow, 'id'>, parts: BegunParts) {
+  constructor({ id }: Pick<LedgerWindow, 'id'>, parts: BegunDeps) {
     this.#parts = parts;
     this.#id = parts.isRange ? id : MOMENT;
   }

@@ -58,7 +58,7 @@ export class SandboxVm {
   #sent = 0;
   #settled = 0;
   /** Decided while the code ran; what the code does after that does not count. */
-  #verdict: CodeEnd | undefined;
+  #end: CodeEnd | undefined;
 
   static async create(engine: object, limits: SandboxLimits, host: VmHost): Promise<SandboxVm> {
     // Text is copied to the engine outside of the heap that it limits, and that heap can be fragmented.
@@ -173,25 +173,25 @@ export class SandboxVm {
   #step(run: () => VmState): VmState {
     try {
       const state = run();
-      return this.#verdict ?? state;
+      return this.#end ?? state;
     } catch (error) {
-      return this.#verdict ?? engineFailure(error, this.#isFull());
+      return this.#end ?? engineFailure(error, this.#isFull());
     }
   }
 
   #decide(end: CodeEnd): void {
-    if (this.#verdict !== undefined) return;
-    this.#verdict = end;
+    if (this.#end !== undefined) return;
+    this.#end = end;
     this.#host.decided(end);
   }
 
   /** Asked by the engine while it runs code: whether to stop, which the code cannot catch. */
   #isOver(): boolean {
-    if (this.#verdict === undefined && this.#host.cpuMs() > this.#endsAt) {
+    if (this.#end === undefined && this.#host.cpuMs() > this.#endsAt) {
       const message = `the code computed for longer than ${this.#limits.computeMs / 1000} s`;
       this.#decide({ kind: 'failed', reason: 'compute_time', message });
     }
-    return this.#verdict !== undefined;
+    return this.#end !== undefined;
   }
 
   #drive(main: QuickJSHandle): VmState {

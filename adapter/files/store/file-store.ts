@@ -129,7 +129,7 @@ export class FileStore {
       this.#quietly(`the bytes of ${file.kind} ${file.fileId}`, () => this.stage.removeItem(file)),
     );
     await Promise.all([here, elsewhere]);
-    this.#tell(files, reason);
+    this.#recordRemoval(files, reason);
   }
 
   /** Removes versions of a file that no record has. Never fails: what could not be removed goes with the file. */
@@ -206,7 +206,7 @@ export class FileStore {
     }
   }
 
-  #tell(files: readonly FileRecord[], reason: RemovalReason): void {
+  #recordRemoval(files: readonly FileRecord[], reason: RemovalReason): void {
     for (const kind of ['upload', 'artifact'] satisfies FileKind[]) {
       const removed = files.filter((file) => file.kind === kind).length;
       if (removed > 0) this.#options.telemetry.filesRemoved({ kind, reason, files: removed });

@@ -122,7 +122,7 @@ class UploadExchange {
     } catch (error) {
       const known = this.#options.known(error);
       attributes.outcome = known.code;
-      if (method === 'POST') this.#tellFailure(known.code);
+      if (method === 'POST') this.#recordFailure(known.code);
       // A connection that fails now has nobody left to be told.
       await this.#refuse(known).catch(() => this.#reply.raw.destroy());
     }
@@ -174,7 +174,7 @@ class UploadExchange {
 
   async #get(): Promise<void> {
     const token = this.#query.get(STATUS);
-    if (token !== null) return this.#tellStatus(token);
+    if (token !== null) return this.#reportStatus(token);
     if (this.#signed === 'absent') this.#notAllowed('POST');
     this.#admitToServer();
     const permission = await this.#permission();
@@ -193,7 +193,7 @@ class UploadExchange {
   }
 
   /** For the page of an upload: whether its files were taken. Waits a while for news. */
-  async #tellStatus(token: string): Promise<void> {
+  async #reportStatus(token: string): Promise<void> {
     const { uploads } = this.#options;
     const gone = new AbortController();
     const onClose = (): void => gone.abort();
@@ -267,22 +267,22 @@ class UploadExchange {
     const isTheirs = this.#session === undefined || this.#session === sessionId;
     if (!isSigned || !isTheirs) throw this.#invalid('bad_signature');
     if (permission === undefined) throw this.#invalid('replay_or_invalid');
-    this.#tellCredential('accepted');
+    this.#recordCredential('accepted');
     return permission;
   }
 
   #invalid(why: CredentialObservation['result']): AdapterError {
-    this.#tellCredential(why);
+    this.#recordCredential(why);
     if (why === 'replay_or_invalid') return used();
     return new AdapterError('upload_url_invalid', why === 'expired' ? EXPIRED : INVALID);
   }
 
-  #tellCredential(result: CredentialObservation['result']): void {
+  #recordCredential(result: CredentialObservation['result']): void {
     const { telemetry, backend } = this.#options;
     telemetry.credential({ serverId: this.#serverId, operation: 'validate', result, backend: backend() });
   }
 
-  #tellFailure(code: ErrorCode): void {
+  #recordFailure(code: ErrorCode): void {
     // Then nothing was uploaded yet: it is the request that was refused.
     if (this.#request.attributes.reason === CREDENTIAL_BACKEND) return;
     const reason = uploadFailure(code);

@@ -82,8 +82,8 @@ export class CommitQueue {
     clearTimeout(this.#timer);
     this.#immediate = undefined;
     this.#timer = undefined;
-    let again = this.#steps.length > 0;
-    while (again) again = this.#runAll();
+    let hasMore = this.#steps.length > 0;
+    while (hasMore) hasMore = this.#runAll();
   }
 
   /** Runs all waiting steps. True when one failed by itself and the others shall run without it. */

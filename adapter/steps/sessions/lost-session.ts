@@ -24,10 +24,13 @@ export class LostSession implements WireStep {
   }
 
   ask(operation: Operation, sink: WireSink, next: Ask): void {
-    next(operation, new LossWatch(operation, sink, next, (status, losses) => this.#again(operation, status, losses)));
+    next(
+      operation,
+      new LossWatch(operation, sink, next, (status, losses) => this.#retryOnLostSession(operation, status, losses)),
+    );
   }
 
-  async #again(operation: Operation, status: number, losses: number): Promise<void> {
+  async #retryOnLostSession(operation: Operation, status: number, losses: number): Promise<void> {
     const { session, calls, idTexts } = operation;
     if (status === 409 || !session.upstreamSessionId) {
       throw new AdapterError('upstream_failed', `The upstream server answered with HTTP ${status}.`);
@@ -42,25 +45,25 @@ export class LostSession implements WireStep {
 }
 
 /** Prepares an operation that is asked for once more; rejects with the AdapterError to answer with. */
-export type Again = (status: number, losses: number) => Promise<void>;
+export type Retry = (status: number, losses: number) => Promise<void>;
 
 /** Sees whether an answer says that the session is lost, before anybody reads it. */
 export class LossWatch implements WireSink {
   readonly #operation: Operation;
   readonly #sink: WireSink;
   readonly #next: Ask;
-  readonly #again: Again;
+  readonly #retryOnLostSession: Retry;
   #control: ResponseControl | undefined;
   #losses = 0;
   /** Of a 400 that may say so. */
   #head: ResponseHead | undefined;
   readonly #parts = new KeptParts();
 
-  constructor(operation: Operation, sink: WireSink, next: Ask, again: Again) {
+  constructor(operation: Operation, sink: WireSink, next: Ask, retryOnLostSession: Retry) {
     this.#operation = operation;
     this.#sink = sink;
     this.#next = next;
-    this.#again = again;
+    this.#retryOnLostSession = retryOnLostSession;
   }
 
   get isOver(): boolean {
@@ -113,7 +116,7 @@ export class LossWatch implements WireSink {
   #lost(status: number): void {
     this.#control?.abort();
     this.#forget();
-    this.#again(status, ++this.#losses).then(
+    this.#retryOnLostSession(status, ++this.#losses).then(
       () => {
         if (!this.isOver) this.#next(this.#operation, this);
       },

@@ -33,12 +33,17 @@ export class LostStream implements WireStep {
   ask(operation: Operation, sink: WireSink, next: Ask): void {
     const { lastEventId } = operation;
     operation.lastEventId = this.#known(operation, lastEventId);
-    const again = (status: number, attempts: number): Promise<void> =>
-      this.#again(operation, lastEventId, status, attempts);
-    next(operation, new LossWatch(operation, sink, next, again));
+    const retryOnLostSession = (status: number, attempts: number): Promise<void> =>
+      this.#retryOnLostSession(operation, lastEventId, status, attempts);
+    next(operation, new LossWatch(operation, sink, next, retryOnLostSession));
   }
 
-  async #again(operation: Operation, asked: string | undefined, status: number, attempts: number): Promise<void> {
+  async #retryOnLostSession(
+    operation: Operation,
+    asked: string | undefined,
+    status: number,
+    attempts: number,
+  ): Promise<void> {
     const { client } = this.#parts;
     if (status === 409) {
       // A stream that cannot be taken up again takes nothing away from the one that is open: a client whose call was

@@ -56,27 +56,27 @@ export class RequestMetrics {
   }
 
   request(observed: RequestObservation): void {
-    const { attributes: facts, seconds } = observed;
-    this.#learn(facts);
-    const serverId = serverLabel(this.#serverIds, observed.serverId ?? facts.serverId);
-    const operation = this.#operationOf(serverId, facts);
+    const { attributes, seconds } = observed;
+    this.#learn(attributes);
+    const serverId = serverLabel(this.#serverIds, observed.serverId ?? attributes.serverId);
+    const operation = this.#operationOf(serverId, attributes);
     const method = httpMethodLabel(observed.method);
     const { route, status, isEventStream } = observed;
     const { rpcMethod, tool, error, rpcCode, revision } = operation;
-    const isBackend = facts.reason === CREDENTIAL_BACKEND;
+    const isBackend = attributes.reason === CREDENTIAL_BACKEND;
     const { counters, durations } = this.#requests.get(
       [serverId, method, route, status, rpcMethod, tool, error, rpcCode, revision, isBackend, isEventStream],
       () => this.#seriesOf(observed, operation, method),
     );
     for (const counter of counters) counter.add(1);
     for (const duration of durations) duration.record(seconds);
-    this.#count(operation, facts, seconds);
+    this.#count(operation, attributes, seconds);
   }
 
-  nestedCall({ attributes: facts, seconds }: NestedCallObservation): void {
-    this.#learn(facts);
-    const operation = this.#operationOf(serverLabel(this.#serverIds, facts.serverId), facts);
-    this.#count(operation, facts, seconds);
+  nestedCall({ attributes, seconds }: NestedCallObservation): void {
+    this.#learn(attributes);
+    const operation = this.#operationOf(serverLabel(this.#serverIds, attributes.serverId), attributes);
+    this.#count(operation, attributes, seconds);
   }
 
   upstreamCall({ serverId, method, tool, seconds, errorType: error, protocolVersion }: UpstreamCallObservation): void {
@@ -93,20 +93,20 @@ export class RequestMetrics {
   }
 
   /** Before their names are looked at. */
-  #learn(facts: Readonly<RequestAttributes>): void {
-    for (const { tool = '', failure } of callsOf(facts)) {
-      if (toolCallResult(facts, failure) === 'success') this.#tools.worked(facts.serverId, tool);
+  #learn(attributes: Readonly<RequestAttributes>): void {
+    for (const { tool = '', failure } of callsOf(attributes)) {
+      if (toolCallResult(attributes, failure) === 'success') this.#tools.worked(attributes.serverId, tool);
     }
   }
 
   /** Tool calls, and the exchange with the upstream. */
-  #count(operation: Operation, facts: Readonly<RequestAttributes>, seconds: number): void {
+  #count(operation: Operation, attributes: Readonly<RequestAttributes>, seconds: number): void {
     const { serverId } = operation;
-    for (const { tool = '', failure } of callsOf(facts)) {
+    for (const { tool = '', failure } of callsOf(attributes)) {
       const labels = {
         server_id: serverId,
-        tool_name: this.#tools.label(facts.serverId, tool),
-        result: toolCallResult(facts, failure),
+        tool_name: this.#tools.label(attributes.serverId, tool),
+        result: toolCallResult(attributes, failure),
       };
       const { calls, duration } = this.#calls.get([serverId, labels.tool_name, labels.result], () => ({
         calls: this.#instruments.toolCalls.series(labels),
@@ -115,7 +115,7 @@ export class RequestMetrics {
       calls.add(1);
       duration.record(seconds);
     }
-    if (facts.upstreamMs !== undefined) this.#clientSeries(operation).record(facts.upstreamMs / 1000);
+    if (attributes.upstreamMs !== undefined) this.#clientSeries(operation).record(attributes.upstreamMs / 1000);
   }
 
   #clientSeries(operation: Operation): HistogramSeries {
@@ -125,25 +125,25 @@ export class RequestMetrics {
     );
   }
 
-  #operationOf(serverId: string, facts: Readonly<RequestAttributes>): Operation {
+  #operationOf(serverId: string, attributes: Readonly<RequestAttributes>): Operation {
     return {
       serverId,
-      rpcMethod: rpcMethodLabel(facts.rpcMethod),
-      tool: facts.tool === undefined ? undefined : this.#tools.label(facts.serverId, facts.tool),
-      error: errorType(facts, facts.failure),
-      rpcCode: rpcCodeOf(facts),
-      revision: protocolVersionLabel(facts.protocolVersion),
+      rpcMethod: rpcMethodLabel(attributes.rpcMethod),
+      tool: attributes.tool === undefined ? undefined : this.#tools.label(attributes.serverId, attributes.tool),
+      error: errorType(attributes, attributes.failure),
+      rpcCode: rpcCodeOf(attributes),
+      revision: protocolVersionLabel(attributes.protocolVersion),
     };
   }
 
   #seriesOf(observed: RequestObservation, operation: Operation, method: string): RequestSeries {
-    const { attributes: facts, route, status, isEventStream } = observed;
+    const { attributes, route, status, isEventStream } = observed;
     const { requests, duration, authRejections, rejections, server } = this.#instruments;
     const answered = { 'http.response.status_code': status, 'http.response.status_class': statusClass(status) };
     const at = { server_id: operation.serverId, 'adapter.route_group': route };
     const labels = { ...at, ...answered, 'http.request.method': method };
-    const refused = authRejection(facts, route);
-    const rejected = rejection(facts);
+    const refused = authRejection(attributes, route);
+    const rejected = rejection(attributes);
     return {
       counters: [
         requests.series(labels),

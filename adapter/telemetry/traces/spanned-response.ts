@@ -17,7 +17,7 @@ export class SpannedResponse implements ResponseSink, ResponseControl {
   readonly #sink: ResponseSink;
   /** A stream that the client opened: it says nothing of how a request went. */
   readonly #isStream: boolean;
-  readonly #noted: RecordedAnswers = {};
+  readonly #recorded: RecordedAnswers = {};
   #control: ResponseControl | undefined;
   #watch: AnswerWatch | undefined;
   #status = 0;
@@ -52,7 +52,7 @@ export class SpannedResponse implements ResponseSink, ResponseControl {
   onHead(head: ResponseHead): void {
     this.#status = head.status;
     if (!this.#isStream) {
-      this.#watch = new AnswerWatch(this.#noted, isEventStream(head));
+      this.#watch = new AnswerWatch(this.#recorded, isEventStream(head));
     }
     this.#sink.onHead(head);
   }
@@ -79,7 +79,7 @@ export class SpannedResponse implements ResponseSink, ResponseControl {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#watch?.end();
-    const { failure: said } = this.#noted;
+    const { failure: said } = this.#recorded;
     if (this.#status > 0) this.#span.setAttribute('http.response.status_code', this.#status);
     if (typeof said === 'number') this.#span.setAttribute('rpc.response.status_code', String(said));
     endSpan(this.#span, said === undefined ? (statusError(this.#status) ?? failure) : String(said));

@@ -18,7 +18,7 @@ import { type TraceFields, traceFields, withTraceHeaders } from './trace-context
 import { withTraceMeta } from './trace-meta.ts';
 
 /** What all spans have in common. */
-export interface SpanParts {
+export interface SpanDeps {
   readonly tracer: Tracer;
   /** Where the upstreams are, by the id of their server. */
   readonly addresses: ReadonlyMap<string, Attributes>;
@@ -40,13 +40,13 @@ interface SpanOfRequest {
 export class SpanTrace implements RequestTrace {
   readonly context: SpanContext;
   readonly baggage: string | undefined;
-  readonly #parts: SpanParts;
+  readonly #parts: SpanDeps;
   readonly #request: SpanOfRequest;
   readonly #isSampled: boolean;
   /** One for each, which sees when a message is sent again. */
   readonly #traced = new Map<Upstream, Upstream>();
 
-  constructor(parts: SpanParts, request: SpanOfRequest) {
+  constructor(parts: SpanDeps, request: SpanOfRequest) {
     this.context = request.span.spanContext();
     this.baggage = request.baggage;
     this.#parts = parts;

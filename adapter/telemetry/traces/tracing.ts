@@ -18,7 +18,7 @@ import { spanSubject } from './span-attributes.ts';
 import { endSpan } from './spanned-response.ts';
 import { type OnDropped, SpanQueue } from './span-queue.ts';
 import { type ReceivedContext, receivedContext } from './trace-context.ts';
-import { type SpanParts, SpanTrace } from './traced-upstream.ts';
+import { type SpanDeps, SpanTrace } from './traced-upstream.ts';
 
 export interface TracingOptions {
   readonly exporter: SpanExporter;
@@ -65,7 +65,7 @@ const SCOPE = 'remote_mcp_adapter';
 export class Tracing {
   readonly #queue: SpanQueue;
   readonly #provider: TracerProvider;
-  readonly #parts: SpanParts;
+  readonly #parts: SpanDeps;
 
   constructor(options: TracingOptions) {
     const { resource, sampleRatio, version, safe } = options;
@@ -86,7 +86,7 @@ export class Tracing {
 
   /** Begins the span of a request, which ends when the answer has left. */
   begin(request: TracedRequest): RequestTrace {
-    const { serverId, route, within, body, headers, attributes: facts } = request;
+    const { serverId, route, within, body, headers, attributes } = request;
     const received: ReceivedContext =
       within === undefined
         ? receivedContext(headers, body)
@@ -101,12 +101,12 @@ export class Tracing {
       },
       parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent),
     );
-    facts.trace = span.spanContext();
+    attributes.trace = span.spanContext();
     // Most may be unrecorded, and nobody asks what those are about.
     if (!span.isRecording()) return new SpanTrace(this.#parts, { serverId, route, span, baggage });
     const subject = spanSubject({ ...request, protocolVersion: headers['mcp-protocol-version'] }, safe);
     span.updateName(subject.name);
-    span.setAttributes({ ...subject.attributes, 'http.route': route, 'mcp_adapter.request.id': facts.requestId });
+    span.setAttributes({ ...subject.attributes, 'http.route': route, 'mcp_adapter.request.id': attributes.requestId });
     endWithReply(span, request);
     return new SpanTrace(this.#parts, { serverId, route, span, baggage, body, subject });
   }
@@ -121,18 +121,19 @@ export class Tracing {
   }
 }
 
-function endWithReply(span: Span, { reply, attributes: facts, httpMethod }: TracedRequest): void {
+function endWithReply(span: Span, { reply, attributes, httpMethod }: TracedRequest): void {
   reply.once('close', () => {
     const end = performance.now();
     // Those who wait for the same event say first how it came to it.
     process.nextTick(() => {
       span.setAttribute('http.response.status_code', reply.statusCode);
-      if (facts.outcome !== undefined) span.setAttribute('mcp_adapter.outcome', facts.outcome);
-      if (facts.sessionId !== undefined) span.setAttribute('mcp.session.id', shorten(facts.sessionId));
-      if (typeof facts.failure === 'number') span.setAttribute('rpc.response.status_code', String(facts.failure));
+      if (attributes.outcome !== undefined) span.setAttribute('mcp_adapter.outcome', attributes.outcome);
+      if (attributes.sessionId !== undefined) span.setAttribute('mcp.session.id', shorten(attributes.sessionId));
+      if (typeof attributes.failure === 'number')
+        span.setAttribute('rpc.response.status_code', String(attributes.failure));
       // Who opens a stream goes when it has heard enough.
-      const isLeft = httpMethod === 'GET' && facts.outcome === 'client_closed';
-      endSpan(span, isLeft ? undefined : errorType(facts, facts.failure), end);
+      const isLeft = httpMethod === 'GET' && attributes.outcome === 'client_closed';
+      endSpan(span, isLeft ? undefined : errorType(attributes, attributes.failure), end);
     });
   });
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Uploads } from '../adapter-file/uploads.ts';
 import { ConfigError, formatProblems } from './problem.ts';
 import { problemsOf, sampleWith, toYaml } from '../testing/adapter-config.ts';
 
@@ -31,8 +32,7 @@ describe('a problem', () => {
     expect(problemsOf(toYaml(sampleWith({ 'uploads.quota': 1 })))).toMatchObject([
       {
         path: 'uploads.quota',
-        message:
-          'is not a known key; known here: enabled, max_file_bytes, ttl_seconds, page_url_ttl_seconds, require_sha256, uri_scheme',
+        message: `is not a known key; known here: ${Object.keys(Uploads.shape).join(', ')}`,
       },
     ]);
   });

@@ -54,9 +54,10 @@ const Offset = z.strictObject({
   maxPages,
 });
 
-const TYPES = 'nextLink, cursor, page, offset';
+const KINDS = [NextLink, Cursor, Page, Offset] as const;
+const TYPES = KINDS.map(({ shape }) => shape.type.value).join(', ');
 
-export const Pagination = z.discriminatedUnion('type', [NextLink, Cursor, Page, Offset], {
+export const Pagination = z.discriminatedUnion('type', KINDS, {
   error: ({ code }) =>
     code === 'invalid_union' ? `one of ${TYPES}` : `a mapping with a type, which is one of ${TYPES}`,
 });

@@ -14,8 +14,8 @@ interface Known {
 const RETRY_MS = 1_500;
 
 /**
- * Remembers what came of handshakes, so that each adapter is greeted once for what it runs (its `subject`), and again
- * only as long as that fails. It greets beside the queue: what came of it is told by `onNews`.
+ * Remembers what came of handshakes, so that each adapter is probed once for what it runs (its `subject`), and again
+ * only as long as that fails. It probes beside the queue: what came of it is told by `onNews`.
  */
 export class HandshakeProber {
   readonly #probeHandshake: ProbeHandshake;
@@ -23,7 +23,7 @@ export class HandshakeProber {
   readonly #onNews: (key: Key) => void;
   readonly #now: () => number;
   readonly #known = new Map<string, Known>();
-  /** What each adapter is to be greeted for. */
+  /** What each adapter is to be probed for. */
   readonly #wanted = new Map<string, string>();
 
   constructor(options: {
@@ -50,7 +50,7 @@ export class HandshakeProber {
     if (this.known(key, subject) === undefined) this.#remember(key, subject, { ok: true });
   }
 
-  /** What is known; greets where that is nothing, or a failure of a while ago. */
+  /** What is known; probes where that is nothing, or a failure of a while ago. */
   probe(key: Key, subject: string, target: HandshakeTarget): Handshake | 'underway' {
     const id = keyText(key);
     const last = this.#known.get(id);

@@ -57,7 +57,7 @@ export const run: Run = async (args, { connect, streams, version, signal }) => {
   const pods = [...(await listed(PODS, ADAPTER_LABEL)), ...(await listed(PODS, GROUP_LABEL))].slice(0, MOST_PODS);
   for (const pod of pods) {
     const { name } = pod.metadata;
-    add(`pods/${name}/pod.json`, podFacts(pod));
+    add(`pods/${name}/pod.json`, podFields(pod));
     if (isRunning(pod) && pod.metadata.labels?.[ADAPTER_LABEL] !== undefined) {
       const said = await tried(`status of ${name}`, () => askAdapter(cluster, pod, 'GET', '/v1/status'));
       if (said !== undefined) add(`pods/${name}/status.json`, said);
@@ -79,7 +79,7 @@ export const run: Run = async (args, { connect, streams, version, signal }) => {
     events
       .filter(isOurs(new Set([...adapters, ...sources, ...pods].map(({ metadata }) => metadata.name))))
       .slice(0, MOST_EVENTS)
-      .map(eventFacts),
+      .map(eventFields),
   );
   add('report.json', { version, at: now.toISOString(), namespace, missing });
   const { scrub } = redactor;
@@ -91,7 +91,7 @@ export const run: Run = async (args, { connect, streams, version, signal }) => {
   return missing.length === 0 ? 0 : 3;
 };
 
-function podFacts(pod: KubernetesObject): object {
+function podFields(pod: KubernetesObject): object {
   const containers = listAt(pod, 'spec', 'containers').map((one) => ({
     name: textAt(one, 'name'),
     image: textAt(one, 'image'),
@@ -129,7 +129,7 @@ const isOurs =
   (event: KubernetesObject): boolean =>
     names.has(textAt(event, 'regarding', 'name') ?? '');
 
-const eventFacts = (event: KubernetesObject): object => ({
+const eventFields = (event: KubernetesObject): object => ({
   time: textAt(event, 'eventTime') ?? textAt(event, 'deprecatedLastTimestamp'),
   kind: textAt(event, 'regarding', 'kind'),
   name: textAt(event, 'regarding', 'name'),

@@ -105,11 +105,11 @@ const bucketProblems = (spec: ApiScrapeSourceSpec): Problem[] =>
 function variableProblems(spec: ApiScrapeSourceSpec): Problem[] {
   const seen = new Set<string>();
   const env = (spec.env ?? []).flatMap((variable: EnvVar, index): Problem[] => {
-    const again = seen.has(variable.name);
+    const isDuplicate = seen.has(variable.name);
     seen.add(variable.name);
     const { value, valueFrom } = variable;
     return [
-      ...(again ? [{ path: `env[${index}].name`, message: `is there twice: ${variable.name}` }] : []),
+      ...(isDuplicate ? [{ path: `env[${index}].name`, message: `is there twice: ${variable.name}` }] : []),
       ...(value !== undefined && valueFrom !== undefined
         ? [{ path: `env[${index}]`, message: 'can have only one of value, valueFrom' }]
         : []),

@@ -58,9 +58,9 @@ export function sourceText({ name, namespace, group, conditions, pods, owner, st
     conditions.filter(isObject).map((one) => ['type', 'status', 'reason', 'message'].map((key) => textAt(one, key))),
   );
   const rows = pods.map((pod) => [pod.name, pod.shard, pod.ready ? 'yes' : 'no', pod.phase, pod.error]);
-  const facts = Object.entries(state ?? {})
+  const states = Object.entries(state ?? {})
     .filter(([key, value]) => key !== 'owner' && value !== null)
     .map(([key, value]) => [key.replaceAll('_', ' '), typeof value === 'string' ? value : JSON.stringify(value)]);
-  const parts = [head, told, table(['POD', 'SHARD', 'READY', 'PHASE', 'NOTE'], rows), table(['STATE', 'IS'], facts)];
+  const parts = [head, told, table(['POD', 'SHARD', 'READY', 'PHASE', 'NOTE'], rows), table(['STATE', 'IS'], states)];
   return parts.filter((part) => part !== '').join('\n\n');
 }

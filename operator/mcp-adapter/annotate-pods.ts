@@ -19,7 +19,7 @@ export const untoldPods = (pods: readonly KubernetesObject[], digest: string): K
  * others once a minute. To be called when our watch has shown the ConfigMap: the kubelet's has by then, too.
  * @throws the error of the API server, but for pods that are gone or made anew
  */
-export async function tellPods(
+export async function annotatePods(
   api: Pick<KubernetesApi, 'merge'>,
   pods: readonly KubernetesObject[],
   digest: string,
