@@ -12,7 +12,7 @@ import { ServerToolLock } from '../adapter/lock/server-tool-lock.ts';
 import { ToolLock } from '../adapter/lock/tool-lock.ts';
 import { sessionRecord } from '../adapter/sessions/testing/session-record.ts';
 import type { ToolSource } from '../adapter/tools/tool-source.ts';
-import { VisibleCatalog } from '../adapter/tools/visible-catalog.ts';
+import { VisibleCatalog } from '../adapter/tools/visible/visible-catalog.ts';
 import { LockDocument } from '../crds/config/lock-file/lock-document.ts';
 import { compareServer } from '../adapter/lock/compare.ts';
 import { makeLock } from '../adapter/lock/make-lock.ts';

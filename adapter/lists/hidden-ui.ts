@@ -8,7 +8,7 @@ import { LISTS } from '../tools/list-of.ts';
 import { listingLimit } from '../tools/listing-limit.ts';
 import { REQUEST_TIMEOUT_MS } from '../path/time-limits.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
-import type { VisibleCatalog } from '../tools/visible-catalog.ts';
+import type { VisibleCatalog } from '../tools/visible/visible-catalog.ts';
 
 /** What stands where a request names a resource that does not exist for its client. */
 export interface HiddenUse {

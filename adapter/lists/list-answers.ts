@@ -13,7 +13,7 @@ import { otherList } from './other-list.ts';
 import { inOwnTurn } from '../../lib/stream/own-turn.ts';
 import type { OwnResources } from './own-resources.ts';
 import { ownTasks } from '../sessions/session-tasks.ts';
-import type { Page, VisibleCatalog } from '../tools/visible-catalog.ts';
+import type { Page, VisibleCatalog } from '../tools/visible/visible-catalog.ts';
 import type { RevisionProbe } from '../upstream/revision-probe.ts';
 import type { ListCache } from '../upstream/list-cache.ts';
 import type { ServerTexts } from './server-texts.ts';

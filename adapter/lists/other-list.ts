@@ -7,7 +7,7 @@ import { withoutHiddenUi } from './hidden-ui.ts';
 import { hasMore, wholeList } from '../tools/list-tools.ts';
 import { listingLimit } from '../tools/listing-limit.ts';
 import { REQUEST_TIMEOUT_MS } from '../path/time-limits.ts';
-import type { Page, VisibleCatalog } from '../tools/visible-catalog.ts';
+import type { Page, VisibleCatalog } from '../tools/visible/visible-catalog.ts';
 import type { ServerTexts } from './server-texts.ts';
 import { visibleEntries } from './visible-entries.ts';
 import type { ToolSource } from '../tools/tool-source.ts';

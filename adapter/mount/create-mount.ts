@@ -25,7 +25,7 @@ import { ServerTexts } from '../lists/server-texts.ts';
 import { CallLimits } from '../tools/call-limits.ts';
 import { toolTimeouts } from '../tools/settings.ts';
 import { ToolInventory } from '../tools/tool-inventory.ts';
-import { VisibleCatalog } from '../tools/visible-catalog.ts';
+import { VisibleCatalog } from '../tools/visible/visible-catalog.ts';
 import type { Bridge, Mount } from './mount.ts';
 import type { ResultSpilling } from '../spill/result-spilling.ts';
 import type { ToolStep } from '../tools/tool-step.ts';

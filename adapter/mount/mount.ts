@@ -17,7 +17,7 @@ import type { OwnResources } from '../lists/own-resources.ts';
 import type { ServerTexts } from '../lists/server-texts.ts';
 import type { ToolInventory } from '../tools/tool-inventory.ts';
 import type { ToolStep } from '../tools/tool-step.ts';
-import type { VisibleCatalog } from '../tools/visible-catalog.ts';
+import type { VisibleCatalog } from '../tools/visible/visible-catalog.ts';
 
 /** What lets clients of one protocol revision reach an upstream of another. */
 export interface Bridge {

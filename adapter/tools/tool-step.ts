@@ -8,7 +8,7 @@ import type { Reply } from '../path/reply.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { ToolSource } from './tool-source.ts';
-import type { SessionTools } from './visible-catalog.ts';
+import type { SessionTools } from './visible/visible-catalog.ts';
 
 /** What the adapter does to the calls of one tool, before and after the upstream. */
 export interface ToolStep {

@@ -4,7 +4,7 @@ import { type Body, isResponseTo, type Message, type Request, toolName } from '.
 import { checked } from '../../exchange/scanning/checked.ts';
 import type { ClientUpstream } from '../../mount/client-upstream.ts';
 import { eachMessage } from '../../exchange/scanning/each-message.ts';
-import type { VisibleCatalog } from '../../tools/visible-catalog.ts';
+import type { VisibleCatalog } from '../../tools/visible/visible-catalog.ts';
 import type { Caller } from '../../path/caller.ts';
 import { ChangedReply } from '../../path/changed-reply.ts';
 import type { Operation } from '../../path/operation.ts';

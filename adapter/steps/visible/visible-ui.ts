@@ -2,7 +2,7 @@ import { AdapterError } from '../../errors.ts';
 import type { ClientUpstream } from '../../mount/client-upstream.ts';
 import { hiddenUse, usedUis } from '../../lists/hidden-ui.ts';
 import { noSuchResource } from '../../lists/no-such-resource.ts';
-import type { VisibleCatalog } from '../../tools/visible-catalog.ts';
+import type { VisibleCatalog } from '../../tools/visible/visible-catalog.ts';
 import type { Operation } from '../../path/operation.ts';
 import type { Reply } from '../../path/reply.ts';
 import type { Send, Step } from '../../path/step.ts';

@@ -1,4 +1,4 @@
-import type { ToolView } from '../catalog/tool-view.ts';
+import type { ToolView } from '../../catalog/tool-view.ts';
 
 /**
  * The first page of a list that was joined from pages, where further tools stand behind those of the first (see

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 
-import type { Access } from '../access/access.ts';
-import { callOf } from '../access/wishes.ts';
-import type { Drift } from '../catalog/drift.ts';
-import type { ToolView } from '../catalog/tool-view.ts';
+import type { Access } from '../../access/access.ts';
+import { callOf } from '../../access/wishes.ts';
+import type { Drift } from '../../catalog/drift.ts';
+import type { ToolView } from '../../catalog/tool-view.ts';
 
 type Shown = readonly (string | undefined)[];
 

@@ -2,20 +2,25 @@ import { getEventListeners } from 'node:events';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { baselineOf, pinOf } from '../catalog/baseline.ts';
-import { AdapterError } from '../errors.ts';
-import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { MemoryStore } from '../state/memory/memory-store.ts';
-import { isWorkspace } from '../sessions/workspace.ts';
-import type { SessionRecord } from '../state/state-store.ts';
-import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
-import { StreamableHttpUpstream } from '../upstream/streamable-http.ts';
-import { answerError, answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
-import type { Mount } from '../mount/mount.ts';
-import { sampleMount } from '../gateway/testing/sample-mount.ts';
-import { testSource } from '../gateway/testing/test-client.ts';
-import type { ToolSource } from './tool-source.ts';
-import { noWorkspace } from '../sessions/workspace-record.ts';
+import { baselineOf, pinOf } from '../../catalog/baseline.ts';
+import { AdapterError } from '../../errors.ts';
+import { sessionRecord } from '../../sessions/testing/session-record.ts';
+import { MemoryStore } from '../../state/memory/memory-store.ts';
+import { isWorkspace } from '../../sessions/workspace.ts';
+import type { SessionRecord } from '../../state/state-store.ts';
+import { RecordingTelemetry } from '../../telemetry/testing/recording-telemetry.ts';
+import { StreamableHttpUpstream } from '../../upstream/streamable-http.ts';
+import {
+  answerError,
+  answerResult,
+  type HttpUpstream,
+  startHttpUpstream,
+} from '../../upstream/testing/http-upstream.ts';
+import type { Mount } from '../../mount/mount.ts';
+import { sampleMount } from '../../gateway/testing/sample-mount.ts';
+import { testSource } from '../../gateway/testing/test-client.ts';
+import type { ToolSource } from '../tool-source.ts';
+import { noWorkspace } from '../../sessions/workspace-record.ts';
 
 type Tool = Record<string, unknown>;
 

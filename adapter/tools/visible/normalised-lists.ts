@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto';
 
-import type { Cache, Caches } from '../caches.ts';
-import { type Baseline, baselineOf, formOf, type Pin, pinOf } from '../catalog/baseline.ts';
-import type { Catalog } from '../catalog/catalog.ts';
-import { copied, type PreparedTool, prepareTool } from '../catalog/prepared-tool.ts';
-import { cleaningEvents, type CleaningEvents } from '../catalog/tool-cleaning.ts';
-import { type ToolView, toolView } from '../catalog/tool-view.ts';
-import { HiddenUi } from '../catalog/ui-resources.ts';
-import { AdapterError } from '../errors.ts';
-import type { LockedList } from '../lock/locked-list.ts';
-import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
-import { MAX_LIST_CHARS, MAX_LIST_TOOLS } from '../limits.ts';
+import type { Cache, Caches } from '../../caches.ts';
+import { type Baseline, baselineOf, formOf, type Pin, pinOf } from '../../catalog/baseline.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import { copied, type PreparedTool, prepareTool } from '../../catalog/prepared-tool.ts';
+import { cleaningEvents, type CleaningEvents } from '../../catalog/tool-cleaning.ts';
+import { type ToolView, toolView } from '../../catalog/tool-view.ts';
+import { HiddenUi } from '../../catalog/ui-resources.ts';
+import { AdapterError } from '../../errors.ts';
+import type { LockedList } from '../../lock/locked-list.ts';
+import { yieldToEventLoop } from '../../../lib/stream/yield-to-event-loop.ts';
+import { MAX_LIST_CHARS, MAX_LIST_TOOLS } from '../../limits.ts';
 
 /** About what a tool takes up beside its texts. */
 const TOOL_OVERHEAD = 400;

@@ -2,10 +2,10 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 import { describe, expect, test } from 'vitest';
 
-import { Caches } from '../caches.ts';
-import { catalog } from '../catalog/catalog.ts';
-import { disabledTools } from '../catalog/disabled-tools.ts';
-import type { CleaningEvent } from '../catalog/tool-cleaning.ts';
+import { Caches } from '../../caches.ts';
+import { catalog } from '../../catalog/catalog.ts';
+import { disabledTools } from '../../catalog/disabled-tools.ts';
+import type { CleaningEvent } from '../../catalog/tool-cleaning.ts';
 import { NormalisedLists } from './normalised-lists.ts';
 
 /** What was looked at, and what was told. */

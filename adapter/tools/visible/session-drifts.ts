@@ -1,9 +1,9 @@
-import type { Access } from '../access/access.ts';
-import type { Cache, Caches } from '../caches.ts';
-import type { Baseline } from '../catalog/baseline.ts';
-import { type Drift, driftBetween, withWarning } from '../catalog/drift.ts';
-import { copied } from '../catalog/prepared-tool.ts';
-import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
+import type { Access } from '../../access/access.ts';
+import type { Cache, Caches } from '../../caches.ts';
+import type { Baseline } from '../../catalog/baseline.ts';
+import { type Drift, driftBetween, withWarning } from '../../catalog/drift.ts';
+import { copied } from '../../catalog/prepared-tool.ts';
+import { yieldToEventLoop } from '../../../lib/stream/yield-to-event-loop.ts';
 import { visibleDrift } from './access-views.ts';
 import type { NormalisedList } from './normalised-lists.ts';
 
