@@ -296,8 +296,8 @@ describe('a replica that is killed while calls wait for an answer', () => {
     const params = { ...ask(server), ...answeredBy(asked.get(server)?.result ?? {}, ANSWER) };
     return callSessionless(deployment.b, 'tools/call', params, { ...ELICITATION, server });
   };
-  const callsOf = (server: string, { requestsOf }: ScriptedUpstream = resumable) =>
-    requestsOf('tools/call').filter(({ text }) => text.includes(`"of":"${server}"`));
+  const callsOf = (server: string, at: ScriptedUpstream = resumable) =>
+    at.requestsOf('tools/call').filter(({ text }) => text.includes(`"of":"${server}"`));
 
   test.each(['resumable', 'lost'])('a call of a server whose calls are %s has run once', async (server) => {
     const startedAt = performance.now();
