@@ -82,7 +82,6 @@ export default defineConfig({
           name: 'heavy',
           include: ['{lib,crds,adapter,operator,scraper,e2e}/**/*.heavy.ts'],
           setupFiles: searched,
-          globalSetup: ['e2e/support/programs/bundle.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 4 },
