@@ -69,6 +69,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['e2e/**/*.e2e.ts'],
           setupFiles: searched,
+          globalSetup: ['e2e/support/programs/bundle.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 3 },

@@ -20,7 +20,7 @@ const POLICIES = (['preserve', 'truncate', 'strip'] as const).map((mode) =>
   ToolDescriptionPolicy.parse({ mode, max_tool_description_chars: 24, max_schema_description_chars: 16 }),
 );
 const [, SANITIZE = expect.fail()] = SANITIZATIONS;
-const [PRESERVE = expect.fail(), TRUNCATE = expect.fail(), STRIP = expect.fail()] = POLICIES;
+const [, TRUNCATE = expect.fail()] = POLICIES;
 
 /** Has no use in any writing. The ranges are those of the Unicode charts. */
 const ALWAYS_BAD =
@@ -31,15 +31,31 @@ const ALWAYS_BAD =
 interface Sanitized extends ReturnType<typeof sanitizeDefinition> {
   readonly mode: ToolMetadataSanitization['mode'];
   readonly shown: readonly { readonly mode: ToolDescriptionPolicy['mode']; readonly text: string }[];
+  /** Milliseconds of the processor: the sanitisation, and the policy that took longest. */
+  readonly millis: number;
+}
+
+function timed<T>(run: () => T): readonly [result: T, millis: number] {
+  let result: T | undefined;
+  const millis = cpuMillis(Number.POSITIVE_INFINITY, () => (result = run()));
+  return [result as T, millis];
 }
 
 /** Made once for each definition: some of them are a megabyte, and take a while. */
 const sanitized = (tool: string): Sanitized[] =>
   SANITIZATIONS.map((rules) => {
-    const result = sanitizeDefinition(tool, rules);
-    const shown = POLICIES.map((policy) => ({ mode: policy.mode, text: applyDescriptionPolicy(result.text, policy) }));
-    return { ...result, mode: rules.mode, shown };
+    const [result, ofResult] = timed(() => sanitizeDefinition(tool, rules));
+    const policies = POLICIES.map((policy) => timed(() => applyDescriptionPolicy(result.text, policy)));
+    const shown = POLICIES.map(({ mode }, index) => ({ mode, text: policies[index]?.[0] ?? expect.fail() }));
+    const millis = ofResult + Math.max(...policies.map(([, ofPolicy]) => ofPolicy));
+    return { ...result, mode: rules.mode, shown, millis };
   });
+
+/** The most that is done with a definition in one mode. */
+function again(tool: string, mode: ToolMetadataSanitization['mode']): void {
+  const { text } = sanitizeDefinition(tool, ToolMetadataSanitization.parse({ mode }));
+  for (const policy of POLICIES) applyDescriptionPolicy(text, policy);
+}
 
 function golden(tool: string, results: readonly Sanitized[]): string {
   const lines = ['given', `  ${goldenText(tool)}`];
@@ -103,14 +119,10 @@ describe.each([...hostileTools])('%s', (id, tool) => {
   });
 
   test(`takes no more than ${MOST_MILLIS} ms`, () => {
-    // Each mode of the one with the mode of the other that does most.
-    const pairs = [
-      ...SANITIZATIONS.map((rules) => [rules, TRUNCATE] as const),
-      ...[PRESERVE, STRIP].map((policy) => [SANITIZE, policy] as const),
-    ];
-    for (const [rules, policy] of pairs) {
-      const millis = cpuMillis(MOST_MILLIS, () => applyDescriptionPolicy(sanitizeDefinition(tool, rules).text, policy));
-      expect(millis, `${rules.mode}, ${policy.mode}`).toBeLessThan(MOST_MILLIS);
+    for (const { mode, millis } of results) {
+      // Once and cold it may take longer, while garbage is collected.
+      const least = millis < MOST_MILLIS ? millis : cpuMillis(MOST_MILLIS, () => again(tool, mode));
+      expect(least, mode).toBeLessThan(MOST_MILLIS);
     }
   });
 });

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 
 import { startProcess } from '../support/processes.ts';
+import { programPath } from '../support/programs/program-path.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
 
-const MAIN = fileURLToPath(new URL('../../adapter/main.ts', import.meta.url));
+const MAIN = programPath(fileURLToPath(new URL('../../adapter/main.ts', import.meta.url)));
 const LIMIT_MS = 60_000;
 const TOKEN = 'token-of-reports';
 

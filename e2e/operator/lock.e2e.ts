@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 
+import { lockCommand } from '../../operator/local/lock-command.ts';
 import { startProcess } from '../support/processes.ts';
 import { asObject } from '../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
@@ -76,6 +77,16 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   return { code: exit?.code ?? null, stdout, stderr };
 }
 
+/** What comes to no program of its own needs no process. */
+async function refused(args: readonly string[]) {
+  const lines: string[] = [];
+  const streams = { out: (line: string) => void lines.push(line), err: (line: string) => void lines.push(line) };
+  const code = await lockCommand(args, {}, streams, AbortSignal.timeout(LIMIT_MS));
+  const stderr = lines.join('\n');
+  expect(stderr).not.toContain(KEY);
+  return { code, stderr };
+}
+
 test('a McpToolLock is made, compared and approved from files alone', async () => {
   const lock = join(resources, 'lock.yaml');
   const made = await run(['create', '-f', resources, '--output', lock]);
@@ -121,16 +132,15 @@ test('wrong use, and files that cannot be used: 2', async () => {
     [['diff'], 'which files?'],
     [['-f', resources], 'one of create, diff, approve is wanted'],
     [['create', '-f', resources, '--adapter', 'x'], 'the files have no McpAdapter x'],
-    [['create', '-f', resources, '--dry-run'], '--dry-run goes with approve only'],
   ] as const) {
-    const { code, stderr } = await run(args);
+    const { code, stderr } = await refused(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   }
   await write('second.yaml', adapter('other'));
-  expect((await run(['create', '-f', resources])).stderr).toContain('2 McpAdapters: which? Give --adapter NAME');
+  expect((await refused(['create', '-f', resources])).stderr).toContain('2 McpAdapters: which? Give --adapter NAME');
   await rm(join(resources, 'second.yaml'));
   await rm(join(resources, 'secret.yaml'));
-  const unset = await run(['create', '-f', resources]);
+  const unset = await refused(['create', '-f', resources]);
   expect([unset.code, unset.stderr]).toEqual([2, expect.stringContaining('or set UPSTREAM_KEY in the environment')]);
   expect(upstream.requests.length).toBe(asked);
   expect((await run(['create', '-f', resources], { UPSTREAM_KEY: KEY })).code).toBe(0);
@@ -141,6 +151,6 @@ test('wrong use, and files that cannot be used: 2', async () => {
 
   const wrong = adapter('files');
   await write('adapter.yaml', { ...wrong, spec: { ...wrong.spec, replicas: 'two' } });
-  const invalid = await run(['create', '-f', resources]);
+  const invalid = await refused(['create', '-f', resources]);
   expect([invalid.code, invalid.stderr]).toEqual([2, expect.stringMatching(/adapter\.yaml:\d+:\d+: spec\.replicas/)]);
 });

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, type Exit, type RunningProcess, startProcess } from './processes.ts';
+import { programPath } from './programs/program-path.ts';
 
-const MAIN = fileURLToPath(new URL('../../adapter/main.ts', import.meta.url));
+const MAIN = programPath(fileURLToPath(new URL('../../adapter/main.ts', import.meta.url)));
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 20;
 

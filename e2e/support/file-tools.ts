@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { type RunningProcess, startProcess } from './processes.ts';
+import { programPath } from './programs/program-path.ts';
 
 export { contentOf, sha256Of } from './file-tools/content.ts';
 
-const MAIN = fileURLToPath(new URL('file-tools/main.ts', import.meta.url));
+const MAIN = programPath(fileURLToPath(new URL('file-tools/main.ts', import.meta.url)));
 const ARRIVAL_MS = 20_000;
 
 /** An MCP server whose tools read and write files of this machine, in a process of its own. */

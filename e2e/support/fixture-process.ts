@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { type RunningProcess, startProcess } from './processes.ts';
+import { programPath } from './programs/program-path.ts';
 
-const MAIN = fileURLToPath(new URL('fixture/main.ts', import.meta.url));
+const MAIN = programPath(fileURLToPath(new URL('fixture/main.ts', import.meta.url)));
 
 export interface RunningFixture extends RunningProcess {
   readonly port: number;

@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { type Exit, type RunningProcess, startProcess } from './processes.ts';
+import { programPath } from './programs/program-path.ts';
 
-const MAIN = fileURLToPath(new URL('../../scraper/main.ts', import.meta.url));
+const MAIN = programPath(fileURLToPath(new URL('../../scraper/main.ts', import.meta.url)));
 const START_TIMEOUT_MS = 20_000;
 
 export interface RunningScraper extends RunningProcess {

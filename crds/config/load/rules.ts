@@ -20,10 +20,8 @@ export type Rule = (value: unknown) => Violation[];
 export function checkRules(rules: readonly Rule[]) {
   return (value: unknown, context: z.core.$RefinementCtx): void => {
     // A section with an unknown key is judged by its known ones.
-    const invalid = context.issues
-      .filter(({ code }) => code !== 'unrecognized_keys')
-      .map(({ path = [] }) => keyOf(path));
-    const judged = known(value, new Set(invalid));
+    const invalid = context.issues.filter(({ code }) => code !== 'unrecognized_keys');
+    const judged = known(value, placesOf(invalid.map(({ path = [] }) => path)));
     for (const rule of rules) {
       for (const { path, message } of rule(judged)) {
         context.addIssue({
@@ -38,13 +36,31 @@ export function checkRules(rules: readonly Rule[]) {
   };
 }
 
-const keyOf = (path: readonly PropertyKey[]): string => path.map(String).join('\n');
+/** Whether the value at this place is invalid, and the places below it that lead to invalid ones. */
+interface Places {
+  isInvalid: boolean;
+  readonly below: Map<string, Places>;
+}
+
+function placesOf(paths: readonly (readonly PropertyKey[])[]): Places {
+  const root: Places = { isInvalid: false, below: new Map() };
+  for (const path of paths) {
+    let place = root;
+    for (const key of path) {
+      const next = place.below.get(String(key)) ?? { isInvalid: false, below: new Map() };
+      place.below.set(String(key), next);
+      place = next;
+    }
+    if (path.length > 0) place.isInvalid = true;
+  }
+  return root;
+}
 
 /** The value without what is invalid and without texts whose references are not resolved: nobody knows what they are. */
-function known(value: unknown, invalid: ReadonlySet<string>, path: Path = []): unknown {
-  if (invalid.has(keyOf(path)) && path.length > 0) return undefined;
+function known(value: unknown, invalid: Places | undefined): unknown {
+  if (invalid?.isInvalid === true) return undefined;
   if (typeof value === 'string') return hasReference(value) ? undefined : value;
-  if (Array.isArray(value)) return value.map((item, index) => known(item, invalid, [...path, index]));
+  if (Array.isArray(value)) return value.map((item, index) => known(item, invalid?.below.get(String(index))));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, known(item, invalid, [...path, key])]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, known(item, invalid?.below.get(key))]));
 }

@@ -20,14 +20,16 @@ describe('YAML that is broken', () => {
     ['a tag', `core: {host: !env HOST}\n${servers}`, 1, 'this tag (!name) is not known'],
     ['an alias without an anchor', `core:\n  auth:\n    token: *sesame\n${servers}`, 3, 'has no anchor'],
     ['a key that is a list', `? [a]\n: b\n${servers}`, 1, 'a key must be plain text'],
-    ['nesting without an end', '['.repeat(50_000), 1, 'nested too deeply'],
   ])('names the line: %s', (_name, text, line, part) => {
     const problem = problemsOf(text).find(({ message }) => message.includes(part));
     expect(problem).toMatchObject({ path: '', line });
   });
 
-  it('is reported once for each place', () => {
-    const places = problemsOf('['.repeat(50_000)).map(({ line, column }) => `${line}:${column}`);
+  it('nested without an end is reported once for each place', () => {
+    const problems = problemsOf('['.repeat(50_000));
+    const tooDeep = problems.find(({ message }) => message.includes('nested too deeply'));
+    expect(tooDeep).toMatchObject({ path: '', line: 1 });
+    const places = problems.map(({ line, column }) => `${line}:${column}`);
     expect(new Set(places).size).toBe(places.length);
   });
 

@@ -6,7 +6,7 @@ import { type Deployment, mounted, startDeployment } from '../kit/deployment.ts'
 import { EventReader, isMethod } from '../kit/events.ts';
 import { type Place, textOf } from '../kit/session.ts';
 import { secret } from '../../support/secrets/secret.ts';
-import { answeredBy, callSessionless, sendSessionless } from './kit/sessionless.ts';
+import { answeredBy, callSessionless, sendSessionless, type SessionlessAnswer } from './kit/sessionless.ts';
 
 const ELICITATION = { capabilities: { elicitation: {} } };
 const ASK = { name: 'elicit', arguments: {} };
@@ -200,14 +200,29 @@ describe('callers who keep their sessions', () => {
   ];
   const auth = { enabled: true, header_name: 'X-Token', tokens };
   const as = (index: number) => ({ headers: { 'x-token': tokens[index]?.token ?? '' } });
-  const keeping = (url: string, sessions = 'per_caller') =>
-    mounted('up', url, { upstream: { url, bridge_sessions: sessions } });
+  let upstream: ScriptedUpstream;
+  let resumable: ScriptedUpstream;
+  let deployment: Deployment;
+
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream();
+    resumable = await startScriptedUpstream({ eventIds: true });
+    const keeping = (id: string, { url }: ScriptedUpstream, sessions: string) =>
+      mounted(id, url, { upstream: { url, bridge_sessions: sessions } });
+    const servers = [
+      keeping('up', upstream, 'per_caller'),
+      keeping('per_caller', resumable, 'per_caller'),
+      keeping('per_call', resumable, 'per_call'),
+    ];
+    deployment = await startDeployment({ config: { core: { auth }, servers } });
+  });
+  afterAll(async () => {
+    await deployment?.close();
+    await resumable?.close();
+    await upstream?.close();
+  });
 
   test('have one each, at any replica, and no more of it than what is theirs', async () => {
-    await using upstream = await startScriptedUpstream();
-    await using deployment = await startDeployment({
-      config: { core: { auth }, servers: [keeping(upstream.url)] },
-    });
     const { a, b } = deployment;
     const call = async (place: Place, who: number, text: string): Promise<string> =>
       textOf((await callSessionless(place, 'tools/call', { name: 'echo', arguments: { text } }, as(who))).message);
@@ -231,13 +246,9 @@ describe('callers who keep their sessions', () => {
     ]);
   });
 
-  test.each(['per_caller', 'per_call'])('are asked each for itself: %s', async (sessions) => {
-    await using upstream = await startScriptedUpstream({ eventIds: true });
-    await using deployment = await startDeployment({
-      config: { core: { auth }, servers: [keeping(upstream.url, sessions)] },
-    });
+  test.each(['per_caller', 'per_call'])('are asked each for itself: %s', async (server) => {
     const { a, b } = deployment;
-    const [ada, bob] = [0, 1].map((who) => ({ ...ELICITATION, ...as(who) }));
+    const [ada, bob] = [0, 1].map((who) => ({ ...ELICITATION, ...as(who), server }));
     const asked = await Promise.all([ada, ada, bob].map((who) => callSessionless(a, 'tools/call', ASK, who)));
     const again = asked.map(({ result }, index) => ({
       ...ASK,
@@ -252,52 +263,79 @@ describe('callers who keep their sessions', () => {
   });
 });
 
-describe('a replica that is killed while its call waits for an answer', () => {
-  test.each([
-    ['can be taken up again', true],
-    ['is lost', false],
-  ] as const)('the call %s, and has run once', async (_what, eventIds) => {
-    await using upstream = await startScriptedUpstream({ eventIds });
-    await using deployment = await startDeployment({ config: { servers: [mounted('up', upstream.url)] } });
-    const asked = await callSessionless(deployment.a, 'tools/call', ASK, ELICITATION);
+describe('a replica that is killed while calls wait for an answer', () => {
+  let resumable: ScriptedUpstream;
+  let upstream: ScriptedUpstream;
+  let deployment: Deployment;
+  const asked = new Map<string, SessionlessAnswer>();
+
+  beforeAll(async () => {
+    resumable = await startScriptedUpstream({ eventIds: true });
+    upstream = await startScriptedUpstream();
+    const kept = { upstream: { url: resumable.url, bridge_sessions: 'shared' } };
+    const servers = [
+      mounted('resumable', resumable.url),
+      mounted('lost', upstream.url),
+      mounted('kept', resumable.url, kept),
+    ];
+    deployment = await startDeployment({ config: { servers } });
+    for (const server of ['resumable', 'lost', 'kept']) {
+      asked.set(server, await callSessionless(deployment.a, 'tools/call', ask(server), { ...ELICITATION, server }));
+    }
     deployment.a.kill();
+  });
+  afterAll(async () => {
+    await deployment?.close();
+    await upstream?.close();
+    await resumable?.close();
+  });
+
+  /** What tells the calls of one mount from those of another. */
+  const ask = (server: string) => ({ ...ASK, arguments: { of: server } });
+  const answer = (server: string): Promise<SessionlessAnswer> => {
+    const params = { ...ask(server), ...answeredBy(asked.get(server)?.result ?? {}, ANSWER) };
+    return callSessionless(deployment.b, 'tools/call', params, { ...ELICITATION, server });
+  };
+  const callsOf = (server: string, at: ScriptedUpstream = resumable) =>
+    at.requestsOf('tools/call').filter(({ text }) => text.includes(`"of":"${server}"`));
+
+  test.each(['resumable', 'lost'])('a call of a server whose calls are %s has run once', async (server) => {
     const startedAt = performance.now();
-    const again = { ...ASK, ...answeredBy(asked.result, ANSWER) };
-    const answered = await callSessionless(deployment.b, 'tools/call', again, ELICITATION);
+    const { message } = await answer(server);
     expect(performance.now() - startedAt).toBeLessThan(3_000);
-    if (eventIds) expect(JSON.parse(textOf(answered.message))).toMatchObject({ result: ANSWER });
+    if (server === 'resumable') expect(JSON.parse(textOf(message))).toMatchObject({ result: ANSWER });
     else
-      expect(answered.message.error).toMatchObject({
+      expect(message.error).toMatchObject({
         data: { code: 'upstream_failed' },
         message: expect.stringContaining('is gone'),
       });
-    const calls = upstream.requestsOf('tools/call').filter(({ text }) => text.includes('"elicit"'));
-    expect(calls).toHaveLength(1);
+    expect(callsOf(server, server === 'lost' ? upstream : resumable)).toHaveLength(1);
   });
 
   test('a session that is kept outlives it', async () => {
-    await using upstream = await startScriptedUpstream({ eventIds: true });
-    const kept = { upstream: { url: upstream.url, bridge_sessions: 'shared' } };
-    await using deployment = await startDeployment({ config: { servers: [mounted('up', upstream.url, kept)] } });
-    const asked = await callSessionless(deployment.a, 'tools/call', ASK, ELICITATION);
-    deployment.a.kill();
-    const again = { ...ASK, ...answeredBy(asked.result, ANSWER) };
-    const answered = await callSessionless(deployment.b, 'tools/call', again, ELICITATION);
-    expect(JSON.parse(textOf(answered.message))).toMatchObject({ result: ANSWER });
-    const echo = { name: 'echo', arguments: { text: 'hi' } };
-    expect(textOf((await callSessionless(deployment.b, 'tools/call', echo, ELICITATION)).message)).toContain('hi');
-    const ids = upstream.requestsOf('tools/call').map(({ headers }) => headers['mcp-session-id']);
-    expect(new Set(ids).size).toBe(1);
-    expect(upstream.sessions.has(String(ids[0]))).toBe(true);
+    expect(JSON.parse(textOf((await answer('kept')).message))).toMatchObject({ result: ANSWER });
+    const echo = { name: 'echo', arguments: { text: 'hi', of: 'kept' } };
+    const { message } = await callSessionless(deployment.b, 'tools/call', echo, { ...ELICITATION, server: 'kept' });
+    expect(textOf(message)).toContain('hi');
+    const ids = callsOf('kept').map(({ headers }) => headers['mcp-session-id']);
+    expect([ids.length, new Set(ids).size]).toEqual([2, 1]);
+    expect(resumable.sessions.has(String(ids[0]))).toBe(true);
   });
 });
 
-test.each(['per_call', 'shared'])('a server of HTTP+SSE is reached, too: %s', async (sessions) => {
+test('a server of HTTP+SSE is reached, too', async () => {
   await using fixture = await startFixture();
-  const up = { upstream: { url: fixture.sseUrl, transport: 'sse', bridge_sessions: sessions } };
-  await using deployment = await startDeployment({ config: { servers: [mounted('up', fixture.sseUrl, up)] } });
-  for (const place of [deployment.a, deployment.b, deployment.a]) {
-    const { message } = await callSessionless(place, 'tools/call', { name: 'test_simple_text', arguments: {} });
-    expect(textOf(message)).toContain('simple text');
+  const servers = ['per_call', 'shared'].map((sessions) => {
+    const upstream = { url: fixture.sseUrl, transport: 'sse', bridge_sessions: sessions };
+    return mounted(sessions, fixture.sseUrl, { upstream });
+  });
+  await using deployment = await startDeployment({ config: { servers } });
+  const { a, b } = deployment;
+  for (const server of ['per_call', 'shared']) {
+    for (const place of [a, b, a]) {
+      const params = { name: 'test_simple_text', arguments: {} };
+      const { message } = await callSessionless(place, 'tools/call', params, { server });
+      expect(textOf(message), server).toContain('simple text');
+    }
   }
 });

@@ -10,7 +10,8 @@ import { contentOf, type FileTools, sha256Of, startFileTools } from '../../suppo
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { merged, mounted } from '../kit/deployment.ts';
 import { eventually } from '../kit/eventually.ts';
-import { openSession, type Session } from '../kit/session.ts';
+import { startInProcess } from '../kit/in-process.ts';
+import { openSession, type Place, type Session } from '../kit/session.ts';
 import { lying, type SharedFolder, sharedFolder } from './kit/folder.ts';
 import { startHalfUpload } from './kit/half-upload.ts';
 import { fileConfig } from './kit/settings.ts';
@@ -35,13 +36,21 @@ afterAll(async () => {
   await tools?.stop();
 });
 
-interface Scene {
-  readonly adapter: RunningAdapter;
+interface Scene<A = Place> {
+  readonly adapter: A;
   readonly folder: SharedFolder;
   readonly session: Session;
 }
 
 async function withAdapter(config: JsonObject, play: (scene: Scene) => Promise<void>): Promise<void> {
+  await using folder = await sharedFolder();
+  await using adapter = await startInProcess(fileConfig(folder.path, tools.url, config));
+  const session = await openSession(adapter, { headers: HEADERS });
+  await play({ adapter, folder, session });
+}
+
+/** The same with a process, which can be told to stop. */
+async function withProcess(config: JsonObject, play: (scene: Scene<RunningAdapter>) => Promise<void>): Promise<void> {
   await using folder = await sharedFolder();
   await using adapter = await startAdapter({ config: fileConfig(folder.path, tools.url, config) });
   const session = await openSession(adapter, { headers: HEADERS });
@@ -159,7 +168,7 @@ describe('the URL to upload to', () => {
   test('names a server whose name is not made for URLs', async () => {
     await using folder = await sharedFolder();
     const servers = [merged(mounted('up', tools.url), { id: 'my server ä' })];
-    await using adapter = await startAdapter({ config: { ...fileConfig(folder.path, tools.url), servers } });
+    await using adapter = await startInProcess({ ...fileConfig(folder.path, tools.url), servers });
     const session = await openSession(adapter);
     const { result } = await session.at(adapter).tool('my_server_get_upload_url');
     const { upload_url: url, server_id: id } = asObject(asObject(result).structuredContent);
@@ -175,7 +184,7 @@ test('uploads work while the upstream is down', async () => {
   await using dying = await startFileTools();
   const ping = { enabled: true, interval_seconds: 0.05, timeout_seconds: 2, failure_threshold: 1 };
   const core = { upstream_ping: { ...ping, open_cooldown_seconds: 60 } };
-  await using adapter = await startAdapter({ config: fileConfig(folder.path, dying.url, { core }) });
+  await using adapter = await startInProcess(fileConfig(folder.path, dying.url, { core }));
   const session = await openSession(adapter);
   await dying.stop();
   await eventually(async () => (await session.at(adapter).request('tools/list', {})).status, 50).toBe(503);
@@ -199,7 +208,7 @@ test('an upload keeps its session from expiring, also a slow one', () =>
 
 describe('a replica that is told to stop', () => {
   test('takes in what is under way, within its grace', () =>
-    withAdapter({ core: { shutdown_grace_seconds: 20 } }, async ({ adapter, folder, session }) => {
+    withProcess({ core: { shutdown_grace_seconds: 20 } }, async ({ adapter, folder, session }) => {
       const slow = startHalfUpload(adapter, session.sessionId, 100_000);
       await slow.begun(folder.path);
       adapter.kill('SIGTERM');
@@ -210,7 +219,7 @@ describe('a replica that is told to stop', () => {
     }));
 
   test('gives up the rest, tells its client, and leaves nothing of it', () =>
-    withAdapter({}, async ({ adapter, folder, session }) => {
+    withProcess({}, async ({ adapter, folder, session }) => {
       const slow = startHalfUpload(adapter, session.sessionId, 100_000);
       await slow.begun(folder.path);
       adapter.kill('SIGTERM');

@@ -10,9 +10,10 @@ import { OtlpReceiver, type ReceivedRequest } from '../../../lib/otlp/testing/ot
 import { type SeenRequest, TestServer } from '../../../scraper/requests/testing/test-server.ts';
 import { freePort } from '../../support/ports.ts';
 import { type RunningProcess, startProcess } from '../../support/processes.ts';
+import { programPath } from '../../support/programs/program-path.ts';
 import { ago, HOUR } from './field-case.ts';
 
-const MAIN = fileURLToPath(new URL('../../../scraper/main.ts', import.meta.url));
+const MAIN = programPath(fileURLToPath(new URL('../../../scraper/main.ts', import.meta.url)));
 const READY_MS = 20_000;
 /** How long the API takes for answers to `/long` and to each window of `/slow`. */
 const LONG_MS = 1500;

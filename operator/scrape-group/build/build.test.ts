@@ -175,6 +175,7 @@ describe('the state', () => {
 });
 
 describe('a group that is too large for one ConfigMap', () => {
+  const SIZE = 1000;
   const known = new Map<ApiScrapeSource, Prepared>();
   const remembering = (one: ApiScrapeSource): Prepared => {
     const prepared = known.get(one) ?? preparing(ALL_PERMISSIONS)(one);
@@ -207,15 +208,15 @@ describe('a group that is too large for one ConfigMap', () => {
   let took: number;
   beforeAll(() => {
     const startedAt = performance.now();
-    golden = goldenGroup('large', many(2000));
+    golden = goldenGroup('large', many(SIZE), [], remembering);
     took = performance.now() - startedAt;
   });
 
-  test('has several, each with some of 2,000 sources, and all together have them once', () => {
+  test('has several, each with some of 1,000 sources, and all together have them once', () => {
     const { plans, objects } = golden;
     expect(plans.length).toBeGreaterThan(1);
-    expect(places(plans).size).toBe(2000);
-    expect(plans.flatMap(({ owners }) => owners)).toHaveLength(2000);
+    expect(places(plans).size).toBe(SIZE);
+    expect(plans.flatMap(({ owners }) => owners)).toHaveLength(SIZE);
     for (const { file } of plans) {
       expect(Buffer.byteLength(file)).toBeLessThan(1024 * 1024);
       expect(loadScraperConfig(file, environmentOf(file, golden)).sources.length).toBeGreaterThan(100);
@@ -225,7 +226,7 @@ describe('a group that is too large for one ConfigMap', () => {
     expect(objects.filter(({ kind }) => kind === 'Deployment').map(({ metadata }) => metadata.name)).toEqual(
       plans.map((_, index) => (index === 0 ? 'scraper-default' : `scraper${index + 1}-default`)),
     );
-    expect(took).toBeLessThan(20_000);
+    expect(took).toBeLessThan(10_000);
   }, 60_000);
 
   test('O5: brings the variables of the settings to every shard, and nothing else of their source', () => {
@@ -252,7 +253,7 @@ describe('a group that is too large for one ConfigMap', () => {
       envFrom: [fromSecret('ports', 'VALKEY_'), fromSecret('others', 'OTHER_')],
       source: { auth: { type: 'oauth', token: '${TOKEN}' } },
     });
-    const { plans, objects } = goldenGroup('large', [settings, ...many(1000).slice(1)]);
+    const { plans, objects } = goldenGroup('large', [settings, ...many(SIZE).slice(1)], [], remembering);
     expect(plans.length).toBeGreaterThan(1);
     const home = plans.findIndex(({ members }) => members.some(({ resource }) => resource === 'settings'));
     for (const [index, deployment] of objects.filter(({ kind }) => kind === 'Deployment').entries()) {
@@ -281,14 +282,14 @@ describe('a group that is too large for one ConfigMap', () => {
   });
 
   test('moves no source when one joins or leaves', () => {
-    const plans = built(many(1000));
+    const plans = built(many(SIZE));
     expect(plans.length).toBeGreaterThan(1);
     const before = places(plans);
-    const after = places(built([...many(1000), source('new')], plans.length));
+    const after = places(built([...many(SIZE), source('new')], plans.length));
     expect([...before].filter(([name, shard]) => after.get(name) !== shard)).toEqual([]);
     const fewer = places(
       built(
-        many(1000).filter(({ metadata }) => metadata.name !== 'source-0007'),
+        many(SIZE).filter(({ metadata }) => metadata.name !== 'source-0007'),
         plans.length,
       ),
     );

@@ -39,11 +39,12 @@ export function goldenGroup(
   name: string,
   sources: readonly ApiScrapeSource[],
   services: readonly KubernetesObject[] = [],
+  prepare = preparing(ALL_PERMISSIONS),
 ): GoldenGroup {
   const group = groupOf(sources, {
     otlpEndpoint: undefined,
     running: () => undefined,
-    prepare: preparing(ALL_PERMISSIONS),
+    prepare,
   });
   const context: BuildContext = {
     namespace: 'tools',
