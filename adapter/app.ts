@@ -31,7 +31,7 @@ import type { CallTool } from './code-mode/nested-call.ts';
 import { StreamOrder } from './sessions/stream-order.ts';
 import { ToolParameters } from './tools/tool-parameters.ts';
 import { ToolOutputs } from './spill/tool-outputs.ts';
-import { ToolSchemas } from './tools/tool-schemas.ts';
+import { ToolSchemas } from './tools/visible/tool-schemas.ts';
 import type { HealthObject } from './health/health.ts';
 import { healthReport } from './health-report.ts';
 import { watchLock } from './lock/tool-lock-file.ts';

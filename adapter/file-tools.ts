@@ -22,8 +22,8 @@ import { Spill } from './spill/spill.ts';
 import { spillSettings, type SpillSettingsOf } from './spill/spill-settings.ts';
 import type { ToolOutputs } from './spill/tool-outputs.ts';
 import type { OwnResources } from './lists/own-resources.ts';
-import type { ToolSchemas } from './tools/tool-schemas.ts';
-import type { ToolStep } from './tools/tool-step.ts';
+import type { ToolSchemas } from './tools/visible/tool-schemas.ts';
+import type { ToolStep } from './tools/visible/tool-step.ts';
 import { parseArtifactUri } from './artifacts/artifact-uri.ts';
 import {
   type PassedArtifacts,

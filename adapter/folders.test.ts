@@ -9,7 +9,7 @@ const ORDER = (
   'telemetry/open state state/tables state/memory state/sqlite state/redis state/availability ' +
   'state/open path upstream sessions ' +
   'files/keys files/disk files/s3 files/locks files/urls files/store files/uploads files/reconcile cleanup ' +
-  'tools lists uploads bridge/wire bridge/older bridge/newer bridge/parked bridge artifacts spill file-roles mount code-mode/text code-mode/search code-mode/sandbox code-mode health ' +
+  'tools tools/visible lists uploads bridge/wire bridge/older bridge/newer bridge/parked bridge artifacts spill file-roles mount code-mode/text code-mode/search code-mode/sandbox code-mode health ' +
   'steps steps/visible steps/sessions callers gateway http http/upload admin suggest connect'
 ).split(' ');
 /** Files beside the folders that know none of them; the others put the program together. */

@@ -24,7 +24,7 @@ import type { Mount } from '../mount/mount.ts';
 import type { ProducerOptions } from './producer-settings.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { testCall } from '../gateway/testing/test-client.ts';
-import type { PreparedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
+import type { PreparedCall, ToolCall, ToolStep } from '../tools/visible/tool-step.ts';
 
 const PNG = Buffer.concat([
   Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),

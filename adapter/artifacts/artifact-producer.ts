@@ -26,7 +26,7 @@ import type {
   ResumedCall,
   ToolCall,
   ToolStep,
-} from '../tools/tool-step.ts';
+} from '../tools/visible/tool-step.ts';
 
 /**
  * Calls of tools that produce files (specification 2.8): the tool is told where to write, and what it has written becomes

@@ -5,7 +5,7 @@ import { locate } from '../exchange/scanning/json-scan.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';
 import { keepTask } from '../sessions/session-tasks.ts';
 import type { Operation } from '../path/operation.ts';
-import type { DetachedCall, ResumedCall, ToolStep } from '../tools/tool-step.ts';
+import type { DetachedCall, ResumedCall, ToolStep } from '../tools/visible/tool-step.ts';
 
 type Locks = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder'>;
 

@@ -8,7 +8,7 @@ import type { SessionKey, StateStore } from '../state/state-store.ts';
 import type { AdapterError } from '../errors.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { locateOutput } from './locate-output.ts';
-import type { ToolCall } from '../tools/tool-step.ts';
+import type { ToolCall } from '../tools/visible/tool-step.ts';
 
 /** What the producers of one server share. */
 export interface ProducerOptions {

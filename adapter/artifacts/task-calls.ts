@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { MadeTask } from '../exchange/tool-result.ts';
 import type { TaskOwner } from '../sessions/session-tasks.ts';
 import type { StateStore } from '../state/state-store.ts';
-import type { DetachedCall } from '../tools/tool-step.ts';
+import type { DetachedCall } from '../tools/visible/tool-step.ts';
 
 type Locks = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder'>;
 

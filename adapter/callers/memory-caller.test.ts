@@ -8,7 +8,7 @@ import { type FakeExchange, FakeUpstream } from '../exchange/testing/fake-upstre
 import { askUpstream } from '../mount/ask-upstream.ts';
 import { nestedCall } from '../code-mode/nested-call.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
-import type { ToolCall } from '../tools/tool-step.ts';
+import type { ToolCall } from '../tools/visible/tool-step.ts';
 import type { ResponseSink, UpstreamRequest } from '../exchange/upstream.ts';
 import { messages } from '../path/messages.ts';
 import type { Operation } from '../path/operation.ts';

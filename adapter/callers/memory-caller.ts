@@ -9,7 +9,7 @@ import type { Mount } from '../mount/mount.ts';
 import { encodeHeader, repeatedHeaders } from '../tools/parameter-headers.ts';
 import type { Sends } from '../path/paths.ts';
 import type { ToolParameters } from '../tools/tool-parameters.ts';
-import type { ToolCall } from '../tools/tool-step.ts';
+import type { ToolCall } from '../tools/visible/tool-step.ts';
 import type { NestedCall } from '../code-mode/nested-call.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox/sandbox-limits.ts';
 import { Operation } from '../path/operation.ts';

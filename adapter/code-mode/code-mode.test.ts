@@ -20,7 +20,7 @@ import type { MountAdditions } from '../mount/create-mount.ts';
 import type { RequestAttributes } from '../exchange/request-attributes.ts';
 import type { CallTool } from './nested-call.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
-import type { PreparedCall, ToolStep } from '../tools/tool-step.ts';
+import type { PreparedCall, ToolStep } from '../tools/visible/tool-step.ts';
 import type { SessionTools } from '../tools/visible/visible-catalog.ts';
 
 type Run = Parameters<Sandbox['run']>[0];

@@ -20,7 +20,7 @@ import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 import { type CallTool, nestedCall } from './nested-call.ts';
 import type { SpillSettings } from '../spill/spill-settings.ts';
 import { toolTimeouts } from '../tools/settings.ts';
-import type { PreparedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
+import type { PreparedCall, ToolCall, ToolStep } from '../tools/visible/tool-step.ts';
 import { toolPrefix } from '../uploads/upload-url-tool.ts';
 
 export interface CodeModeDeps {

@@ -5,7 +5,7 @@ import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { bodyOf, sampleCaller, sampleClient } from '../steps/testing/step-scene.ts';
 import { type CallTool, nestedCall } from './nested-call.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
-import type { ToolCall } from '../tools/tool-step.ts';
+import type { ToolCall } from '../tools/visible/tool-step.ts';
 
 const never = new AbortController().signal;
 

@@ -2,7 +2,7 @@ import { ANSWER_LIMITS, parseJson } from '../../lib/json/json-limits.ts';
 import { type CallResponse, resultForCode } from './nested-result.ts';
 import { ownTurn } from '../../lib/stream/own-turn.ts';
 import type { RequestAttributes } from '../exchange/request-attributes.ts';
-import type { ToolCall } from '../tools/tool-step.ts';
+import type { ToolCall } from '../tools/visible/tool-step.ts';
 
 /** One that is as long is parsed in a turn of its own: code makes many calls at once. */
 const LARGE_CHARS = 32 << 10;

@@ -7,7 +7,7 @@ import { AdapterError } from '../errors.ts';
 import { safeFilename } from '../files/keys/paths.ts';
 import { newSessionId } from '../sessions/session-registry.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
-import type { ToolCall } from '../tools/tool-step.ts';
+import type { ToolCall } from '../tools/visible/tool-step.ts';
 import { leaseUntil } from '../uploads/file-use.ts';
 import { Edit, type LeftEdit } from './edit.ts';
 import { FOLDER, type PathName } from './path-names.ts';

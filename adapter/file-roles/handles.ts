@@ -3,7 +3,7 @@ import { downloadOf } from '../access/wishes.ts';
 import { mayUse } from '../sessions/workspace.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileKey, FileRecord, FileRecords } from '../state/file-records.ts';
-import type { ToolCall } from '../tools/tool-step.ts';
+import type { ToolCall } from '../tools/visible/tool-step.ts';
 import { parseHandle } from '../uploads/upload-handle.ts';
 
 export interface HandleOptions {

@@ -4,7 +4,7 @@ import { withAdditions } from '../artifacts/artifact-result.ts';
 import { artifactUri } from '../artifacts/artifact-uri.ts';
 import type { Span } from '../exchange/scanning/json-scan.ts';
 import type { FileRecord } from '../state/file-records.ts';
-import type { ToolCall } from '../tools/tool-step.ts';
+import type { ToolCall } from '../tools/visible/tool-step.ts';
 import { isQuota } from '../files/store/quotas.ts';
 import type { Problem } from './kept-files.ts';
 import type { RoleDeps } from './role-deps.ts';

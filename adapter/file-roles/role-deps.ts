@@ -6,8 +6,8 @@ import type { Quotas } from '../files/store/quotas.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { ToolCall } from '../tools/tool-step.ts';
-import type { ToolSchemas } from '../tools/tool-schemas.ts';
+import type { ToolCall } from '../tools/visible/tool-step.ts';
+import type { ToolSchemas } from '../tools/visible/tool-schemas.ts';
 import type { Handles } from './handles.ts';
 import type { ReadCopies } from './read-copies.ts';
 

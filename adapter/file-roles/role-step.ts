@@ -16,7 +16,7 @@ import type {
   TaskEnd,
   ToolCall,
   ToolStep,
-} from '../tools/tool-step.ts';
+} from '../tools/visible/tool-step.ts';
 import { FileUse, leaseWithoutExchange, leftForMs } from '../uploads/file-use.ts';
 import { CallFiles, type RoleCall } from './call-files.ts';
 import type { NotTaken } from './found-files.ts';

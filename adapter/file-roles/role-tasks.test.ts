@@ -16,7 +16,7 @@ import { testCall } from '../gateway/testing/test-client.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
-import { ToolSchemas } from '../tools/tool-schemas.ts';
+import { ToolSchemas } from '../tools/visible/tool-schemas.ts';
 import { Handles } from './handles.ts';
 import type { RoleDeps } from './role-deps.ts';
 import { ReadCopies } from './read-copies.ts';

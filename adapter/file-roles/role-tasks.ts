@@ -9,7 +9,7 @@ import { callerOwner } from '../sessions/session-tasks.ts';
 import { whileLocked } from '../sessions/store-lock.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { FileKey } from '../state/file-records.ts';
-import type { DetachedCall, FinishedAnswer, FinishedTask, TaskEnd } from '../tools/tool-step.ts';
+import type { DetachedCall, FinishedAnswer, FinishedTask, TaskEnd } from '../tools/visible/tool-step.ts';
 import { CallFiles, type LeftFiles, type RoleCall } from './call-files.ts';
 import { type KeptFiles, NOTHING } from './kept-files.ts';
 import type { RoleDeps } from './role-deps.ts';

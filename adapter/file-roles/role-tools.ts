@@ -1,6 +1,6 @@
 import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
 import { toolEntries } from '../tools/settings.ts';
-import type { ToolStep } from '../tools/tool-step.ts';
+import type { ToolStep } from '../tools/visible/tool-step.ts';
 import type { NotTaken } from './found-files.ts';
 import type { RoleDeps } from './role-deps.ts';
 import { withRoleGuidance } from './role-guidance.ts';

@@ -1,7 +1,7 @@
 import { splice } from '../exchange/scanning/json-scan.ts';
 import { mayBeList, schemaPath } from '../catalog/schema-path.ts';
 import type { FileRecord } from '../state/file-records.ts';
-import type { ToolCall } from '../tools/tool-step.ts';
+import type { ToolCall } from '../tools/visible/tool-step.ts';
 import { fileArguments, type FileValue, withFileArgument } from '../uploads/file-arguments.ts';
 import { leaseUntil } from '../uploads/file-use.ts';
 import type { CallFiles } from './call-files.ts';

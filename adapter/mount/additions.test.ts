@@ -7,7 +7,7 @@ import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { type AdditionDeps, mountAdditions } from './additions.ts';
 import type { MountAdditions } from './create-mount.ts';
 import type { OwnResources } from '../lists/own-resources.ts';
-import type { ToolStep } from '../tools/tool-step.ts';
+import type { ToolStep } from '../tools/visible/tool-step.ts';
 import type { UploadUrlTool } from '../uploads/upload-url-tool.ts';
 
 const step = (): ToolStep => ({

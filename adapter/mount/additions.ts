@@ -9,7 +9,7 @@ import type { OwnResources } from '../lists/own-resources.ts';
 import { type SingleEntry, toolEntries } from '../tools/settings.ts';
 import { ToolMap } from '../tools/tool-map.ts';
 import type { RoleTools } from '../file-roles/role-tools.ts';
-import type { ToolStep } from '../tools/tool-step.ts';
+import type { ToolStep } from '../tools/visible/tool-step.ts';
 import type { UploadUrlTool } from '../uploads/upload-url-tool.ts';
 import type { readerTool } from '../spill/reader-tool.ts';
 import type { ResultSpilling } from '../spill/result-spilling.ts';

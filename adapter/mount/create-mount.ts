@@ -28,7 +28,7 @@ import { ToolInventory } from '../tools/tool-inventory.ts';
 import { VisibleCatalog } from '../tools/visible/visible-catalog.ts';
 import type { Bridge, Mount } from './mount.ts';
 import type { ResultSpilling } from '../spill/result-spilling.ts';
-import type { ToolStep } from '../tools/tool-step.ts';
+import type { ToolStep } from '../tools/visible/tool-step.ts';
 
 export interface MountOptions {
   readonly server: EffectiveServer;

@@ -16,7 +16,7 @@ import type { ResultSpilling } from '../spill/result-spilling.ts';
 import type { OwnResources } from '../lists/own-resources.ts';
 import type { ServerTexts } from '../lists/server-texts.ts';
 import type { ToolInventory } from '../tools/tool-inventory.ts';
-import type { ToolStep } from '../tools/tool-step.ts';
+import type { ToolStep } from '../tools/visible/tool-step.ts';
 import type { VisibleCatalog } from '../tools/visible/visible-catalog.ts';
 
 /** What lets clients of one protocol revision reach an upstream of another. */

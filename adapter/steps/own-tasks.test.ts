@@ -5,7 +5,7 @@ import { sends } from '../gateway/paths.ts';
 import { requireOwnTasks } from '../sessions/session-tasks.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { samplePaths } from '../gateway/testing/sample-paths.ts';
-import type { ToolStep } from '../tools/tool-step.ts';
+import type { ToolStep } from '../tools/visible/tool-step.ts';
 import { ReplyMessage } from '../path/reply-message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { MemoryStore } from '../state/memory/memory-store.ts';

@@ -10,7 +10,7 @@ import type { Send, Step } from '../path/step.ts';
 import { callerOwner, type TaskOwner } from '../sessions/session-tasks.ts';
 import { workspaceRecord } from '../sessions/workspace-record.ts';
 import type { StateStore } from '../state/state-store.ts';
-import type { DetachedCall, FinishedTask, TaskEnd, ToolStep } from '../tools/tool-step.ts';
+import type { DetachedCall, FinishedTask, TaskEnd, ToolStep } from '../tools/visible/tool-step.ts';
 
 type Store = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder' | 'now'>;
 

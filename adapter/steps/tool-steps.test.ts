@@ -5,7 +5,7 @@ import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { askUpstream } from '../mount/ask-upstream.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { ToolParameters } from '../tools/tool-parameters.ts';
-import type { PreparedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
+import type { PreparedCall, ToolCall, ToolStep } from '../tools/visible/tool-step.ts';
 import { messages } from '../path/messages.ts';
 import type { Operation } from '../path/operation.ts';
 import { compose, type Send, type Step } from '../path/step.ts';

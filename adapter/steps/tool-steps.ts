@@ -5,7 +5,7 @@ import type { Mount } from '../mount/mount.ts';
 import { completeCall } from '../exchange/answers/own-result.ts';
 import { withParameters } from '../tools/parameter-headers.ts';
 import type { ToolParameters } from '../tools/tool-parameters.ts';
-import type { PreparedCall, ToolStep } from '../tools/tool-step.ts';
+import type { PreparedCall, ToolStep } from '../tools/visible/tool-step.ts';
 import type { VisibleCatalog } from '../tools/visible/visible-catalog.ts';
 import { answer } from '../path/answer.ts';
 import { ChangedReply } from '../path/changed-reply.ts';

@@ -18,8 +18,8 @@ import type { SessionRecord } from '../state/state-store.ts';
 import type { Mount } from '../mount/mount.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { testCall } from '../gateway/testing/test-client.ts';
-import { ToolSchemas } from '../tools/tool-schemas.ts';
-import type { PreparedCall, ToolCall } from '../tools/tool-step.ts';
+import { ToolSchemas } from '../tools/visible/tool-schemas.ts';
+import type { PreparedCall, ToolCall } from '../tools/visible/tool-step.ts';
 import { type ConsumerOptions, UploadConsumer } from './upload-consumer.ts';
 
 const TTL_MS = 120_000;

@@ -4,7 +4,7 @@ import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { testCall } from '../gateway/testing/test-client.ts';
 import { noWorkspace, workspaceRecord } from '../sessions/workspace-record.ts';
 import { MemoryStore } from '../state/memory/memory-store.ts';
-import type { PreparedCall, ToolCall } from '../tools/tool-step.ts';
+import type { PreparedCall, ToolCall } from '../tools/visible/tool-step.ts';
 import { declaresUrls, UploadQuestion, type UploadQuestionOptions } from './upload-question.ts';
 
 const NOW = 1_700_000_000_000;

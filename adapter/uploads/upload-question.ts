@@ -7,7 +7,7 @@ import type { SignedUploadUrl } from '../files/urls/upload-urls.ts';
 import { workspaceRecord } from '../sessions/workspace-record.ts';
 import type { Workspaces } from '../sessions/workspaces.ts';
 import type { FileRecord } from '../state/file-records.ts';
-import type { PreparedCall, ToolCall } from '../tools/tool-step.ts';
+import type { PreparedCall, ToolCall } from '../tools/visible/tool-step.ts';
 import {
   isOwnState,
   openQuestion,

@@ -1,7 +1,7 @@
 import type { SignedUploadUrl, UploadUrls } from '../files/urls/upload-urls.ts';
 import { MAX_FILES } from '../files/uploads/upload-form.ts';
 import type { Caller } from '../path/caller.ts';
-import type { ToolCall, ToolStep } from '../tools/tool-step.ts';
+import type { ToolCall, ToolStep } from '../tools/visible/tool-step.ts';
 import { uploadWorkflow } from './upload-workflow.ts';
 
 export interface UploadUrlToolOptions {

@@ -4,7 +4,7 @@ import type { SessionRecord, StateStore } from '../../state/state-store.ts';
 import { bodyOf, sampleCaller, sampleClient } from '../../steps/testing/step-scene.ts';
 import type { Mount } from '../../mount/mount.ts';
 import type { ToolSource } from '../../tools/tool-source.ts';
-import type { ToolCall } from '../../tools/tool-step.ts';
+import type { ToolCall } from '../../tools/visible/tool-step.ts';
 
 /** Nobody gives up waiting. */
 const NEVER = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { DetachedCalls as Left } from '../../artifacts/detached-calls.ts';
 import { withoutPaths } from '../../file-roles/path-names.ts';
-import type { ToolStep } from '../../tools/tool-step.ts';
+import type { ToolStep } from '../../tools/visible/tool-step.ts';
 import { ChangedReply } from '../../path/changed-reply.ts';
 import type { Ending } from '../../path/ending.ts';
 import type { Operation } from '../../path/operation.ts';

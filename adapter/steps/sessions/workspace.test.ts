@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AdapterError } from '../../errors.ts';
 import { type StoredFiles, storedFiles } from '../../files/testing/stored-files.ts';
 import { sampleMount } from '../../gateway/testing/sample-mount.ts';
-import type { PreparedCall, ToolStep } from '../../tools/tool-step.ts';
+import type { PreparedCall, ToolStep } from '../../tools/visible/tool-step.ts';
 import { noWorkspace } from '../../sessions/workspace-record.ts';
 import type { Reply } from '../../path/reply.ts';
 import { SessionFiles } from '../../sessions/session-files.ts';

@@ -1,6 +1,6 @@
 import { taskIn } from '../../exchange/tool-result.ts';
 import { toolName } from '../../exchange/message.ts';
-import type { ToolStep } from '../../tools/tool-step.ts';
+import type { ToolStep } from '../../tools/visible/tool-step.ts';
 import type { Ending } from '../../path/ending.ts';
 import type { Operation } from '../../path/operation.ts';
 import { PassedReply, type Reply } from '../../path/reply.ts';

@@ -12,7 +12,7 @@ import type { SessionRecord } from '../../state/state-store.ts';
 import { askList } from '../ask-list.ts';
 import { hasMore } from '../list-tools.ts';
 import { SingleFlight } from '../single-flight.ts';
-import { LEAST_TTL_MS, type Listed } from '../tool-inventory.ts';
+import type { Listed } from '../tool-inventory.ts';
 import type { ToolSource } from '../tool-source.ts';
 import type { NormalisedList, NormalisedLists } from './normalised-lists.ts';
 

@@ -9,7 +9,6 @@ import { AdapterError } from '../../errors.ts';
 import { elements, locate, type Span, splice } from '../../exchange/scanning/json-scan.ts';
 import { lockedError } from '../../lock/locked-error.ts';
 import type { ServerToolLock } from '../../lock/server-tool-lock.ts';
-import { isWorkspace } from '../../sessions/workspace.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
 import { AccessViews } from './access-views.ts';
 import { CurrentLists, noList } from './current-lists.ts';

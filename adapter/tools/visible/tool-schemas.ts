@@ -1,5 +1,5 @@
-import { elements, locate } from '../exchange/scanning/json-scan.ts';
-import { ToolListings } from './tool-listings.ts';
+import { elements, locate } from '../../exchange/scanning/json-scan.ts';
+import { ToolListings } from '../tool-listings.ts';
 import type { ToolCall } from './tool-step.ts';
 
 /** Input schemas of upstream tools as JSON text, asked for in the session of the call. */

@@ -1,14 +1,14 @@
-import type { AdapterError } from '../errors.ts';
-import type { Answer } from '../exchange/answers/answer.ts';
-import type { Body, Request } from '../exchange/message.ts';
-import type { Span } from '../exchange/scanning/json-scan.ts';
-import type { Outcome } from '../path/ending.ts';
-import type { Operation } from '../path/operation.ts';
-import type { Reply } from '../path/reply.ts';
-import type { FileRecord } from '../state/file-records.ts';
-import type { SessionRecord } from '../state/state-store.ts';
-import type { ToolSource } from './tool-source.ts';
-import type { SessionTools } from './visible/visible-catalog.ts';
+import type { AdapterError } from '../../errors.ts';
+import type { Answer } from '../../exchange/answers/answer.ts';
+import type { Body, Request } from '../../exchange/message.ts';
+import type { Span } from '../../exchange/scanning/json-scan.ts';
+import type { Outcome } from '../../path/ending.ts';
+import type { Operation } from '../../path/operation.ts';
+import type { Reply } from '../../path/reply.ts';
+import type { FileRecord } from '../../state/file-records.ts';
+import type { SessionRecord } from '../../state/state-store.ts';
+import type { ToolSource } from '../tool-source.ts';
+import type { SessionTools } from './visible-catalog.ts';
 
 /** What the adapter does to the calls of one tool, before and after the upstream. */
 export interface ToolStep {
