@@ -209,8 +209,8 @@ function text(result: unknown): string {
 }
 
 function failure(error: unknown): string {
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  return `${String(code ?? 'error')}: ${String(message)}`;
+  const { code = 'error', message } = error as { code?: string | number; message: string };
+  return `${code}: ${message}`;
 }
 
 async function limited(outcome: Promise<string>): Promise<string> {
