@@ -71,12 +71,13 @@ async def asked(ctx, params, names):
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         answers = params.input_responses or {}
         return answers if all(name in answers for name in names) else None
-    # Without it the question is asked beside the call.
-    beside = ServerMessageMetadata(related_request_id=ctx.request_id)
+    of_call = ServerMessageMetadata(related_request_id=ctx.request_id)
     answers = {}
     for name in names:
         question, answer = QUESTIONS[name]
-        answers[name] = await ctx.session.send_request(question, answer, metadata=beside)
+        # The SDK's own `list_roots` names no call, so that the question comes on the stream of the session.
+        metadata = None if name == "client_roots" else of_call
+        answers[name] = await ctx.session.send_request(question, answer, metadata=metadata)
     return answers
 
 
