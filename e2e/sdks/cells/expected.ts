@@ -5,6 +5,7 @@ import type { Family } from './servers.ts';
 /** The page whose tables say what comes of what. */
 const PAGE = new URL('../../../docs/adapter/revisions.md', import.meta.url);
 const WORKS = 'works';
+const EACH = 'each';
 const OWN_ERROR = "the server's error";
 
 /** What a client has seen of a feature that works, by the feature's name in the table. */
@@ -86,7 +87,7 @@ export function expected(client: Party, server: Party): Outcomes {
   const said: Record<string, string> = { revision: WORKS };
   for (const { features, cells } of ROWS) for (const name of features) said[name] = cells[column] ?? '';
   for (const { client: whose, server: where, features, instead } of EXCEPTIONS) {
-    if (where !== nameOf(server) || (whose !== 'each' && whose !== nameOf(client))) continue;
+    if (![EACH, nameOf(server)].includes(where) || ![EACH, nameOf(client)].includes(whose)) continue;
     for (const name of features) said[name] = instead;
   }
   return said;
