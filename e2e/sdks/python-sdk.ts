@@ -24,8 +24,8 @@ const PARTS = [
   'examples/stories',
 ];
 
-/** The environment of the SDK, its suites and its examples, as published. */
-const installed = (): Promise<string> =>
+/** The environment of the SDK, its suites and its examples, as published: the folder that has them, and `venv`. */
+export const pythonSdk = (): Promise<string> =>
   cached(`python-mcp-${VERSION}-suites`, async (folder) => {
     await runs('python3', ['-m', 'venv', join(folder, 'venv')]);
     const pip = ['-m', 'pip', '-q', '--disable-pip-version-check'];
@@ -45,7 +45,7 @@ export async function startPytest(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<RunningProcess> {
-  const folder = await installed();
+  const folder = await pythonSdk();
   const options = ['-p', plugin, '-p', 'no:cacheprovider', '--rootdir', folder, '--no-header', '--tb=short'];
   const paths = args.map((arg) => (arg.startsWith('tests/') ? join(folder, arg) : arg));
   return startProcess(join(folder, 'venv/bin/python'), ['-m', 'pytest', ...options, '-W', 'ignore', ...paths], {

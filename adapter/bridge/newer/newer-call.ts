@@ -10,10 +10,12 @@ import { HandshakeFailed } from '../../upstream/handshake.ts';
 import { lacking } from '../older/questions.ts';
 import { MISSING_CAPABILITY } from '../older/refusals.ts';
 import { type CallSession, postMessage } from './call-session.ts';
+import { streamHeaders } from './event-stream.ts';
 import type { ClientSide } from '../wire/client-side.ts';
 import { type Asks, bodyOf } from '../wire/newer-request.ts';
 import { newerResponse } from './newer-result.ts';
 import { olderRequest, type OwnNames } from './older-request.ts';
+import type { Hearing } from './session-hearing.ts';
 import { Round, type RoundAnswer, RoundFailed } from '../wire/round.ts';
 
 const INVALID_PARAMS = -32602;
@@ -29,6 +31,8 @@ export interface NewerCallDeps {
   readonly upstream: Upstream;
   /** @param lost one that the server does not know any more, and that was left */
   readonly open: (lost?: CallSession) => Promise<CallSession>;
+  /** Hears what the server says in a session beside its calls; undefined: that belongs to nobody. */
+  readonly hear: ((session: CallSession, onMessage: (text: string) => void) => Hearing) | undefined;
   /** The call has come to its end, after so many questions of the server. */
   readonly onRounds: (rounds: number) => void;
 }
@@ -65,6 +69,7 @@ export class NewerCall implements ResponseControl {
   #wait: AbortController | undefined;
   readonly #names: OwnNames;
   #session: CallSession | undefined;
+  #hearing: Hearing | undefined;
   #round: Round | undefined;
   #isPaused = false;
   #isAnswered = false;
@@ -82,17 +87,20 @@ export class NewerCall implements ResponseControl {
   pause(): void {
     this.#isPaused = true;
     this.#round?.pause();
+    this.#hearing?.pause();
   }
 
   resume(): void {
     this.#isPaused = false;
     this.#round?.resume();
+    this.#hearing?.resume();
   }
 
   abort(): void {
     this.#reason = new Error('the call was given up');
     this.#wait?.abort();
     this.#round?.abort(this.#reason);
+    this.#hearing?.stop();
   }
 
   /** Another replica goes on with it: nothing more is done at the upstream. */
@@ -134,6 +142,7 @@ export class NewerCall implements ResponseControl {
           // oxlint-disable-next-line no-await-in-loop -- Once more at most.
           isLost = await this.#run(session, attempt === 0);
         } finally {
+          this.#hearing?.stop();
           // oxlint-disable-next-line no-await-in-loop -- See above.
           await this.#end(session);
         }
@@ -157,7 +166,13 @@ export class NewerCall implements ResponseControl {
 
   /** True: the server has lost the session, and has not seen the call. */
   async #run(session: CallSession, mayBeLost: boolean): Promise<boolean> {
-    if (this.#reason !== undefined) throw this.#reason;
+    this.#throwIfGivenUp();
+    if (this.#deps.hear !== undefined) {
+      this.#hearing = this.#deps.hear(session, (text) => this.#other(text));
+      if (this.#isPaused) this.#hearing.pause();
+      await this.#hearing.ready;
+      this.#throwIfGivenUp();
+    }
     const { message } = this.#request;
     const { head, text, body } = await this.#answer(session);
     this.#isAnswered = true;
@@ -171,6 +186,10 @@ export class NewerCall implements ResponseControl {
     const shown = newerResponse(text, message, session.greeting.serverInfo);
     this.#client.response(shown.text, shown.status);
     return false;
+  }
+
+  #throwIfGivenUp(): void {
+    if (this.#reason !== undefined) throw this.#reason;
   }
 
   /** The server's answer, also where its stream has to be taken up again for it (MCP 2025-11-25, resumability). */
@@ -291,17 +310,6 @@ export class NewerCall implements ResponseControl {
     }
     session.leave();
   }
-}
-
-/** Headers of a POST as those of a GET. */
-export function streamHeaders(headers: readonly string[]): string[] {
-  const out: string[] = ['accept', 'text/event-stream'];
-  for (let at = 0; at < headers.length; at += 2) {
-    const [name = '', value = ''] = headers.slice(at, at + 2);
-    const lower = name.toLowerCase();
-    if (lower !== 'accept' && lower !== 'content-type') out.push(name, value);
-  }
-  return out;
 }
 
 /** That something has changed is said on streams that were asked for it (MCP 2026-07-28, subscriptions). */

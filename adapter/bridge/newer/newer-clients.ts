@@ -13,6 +13,7 @@ import { noSuchMethod } from '../wire/responses.ts';
 import { serverCapabilities } from '../wire/same-capabilities.ts';
 import { NewerCall, type NewerCallDeps } from './newer-call.ts';
 import { NewerStream } from './newer-stream.ts';
+import { SessionHearings } from './session-hearing.ts';
 import { credentialHeaders, credentialKey } from '../wire/newer-request.ts';
 import { RequestIdentities, type RequestIdentity } from './older-request.ts';
 
@@ -48,6 +49,7 @@ const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 export class NewerClients {
   readonly #deps: NewerClientsDeps;
   readonly #greetings: Greetings;
+  readonly #hearings: SessionHearings;
   readonly #identities = new RequestIdentities();
   /** No two replicas name a request alike: they may share a session. */
   readonly #replica = randomBytes(9).toString('base64url');
@@ -57,6 +59,7 @@ export class NewerClients {
 
   constructor(deps: NewerClientsDeps) {
     this.#deps = deps;
+    this.#hearings = new SessionHearings(deps.upstream);
     this.#greetings = new Greetings(deps.serverId, deps.upstream, deps.listTtlMs);
   }
 
@@ -104,13 +107,24 @@ export class NewerClients {
     const { upstream } = this.#deps;
     const { exchange, holder, resumed } = request;
     const identity = this.#identities.of(message.params);
+    const { asks, logLevel } = identity;
+    const canBeTold = logLevel !== null || Object.values(asks).includes(true);
     const call = new NewerCall(
-      { upstream, open: this.#sessions(request, headers, identity), onRounds: this.#deps.onRounds },
+      {
+        upstream,
+        open: this.#sessions(request, headers, identity),
+        // In a session that is kept it may be of any call.
+        hear:
+          canBeTold && exchange !== undefined && !this.#keepsSession(request)
+            ? (session, onMessage) => this.#hearings.open(session, onMessage)
+            : undefined,
+        onRounds: this.#deps.onRounds,
+      },
       {
         message,
         text,
-        asks: identity.asks,
-        logs: identity.logLevel !== null,
+        asks,
+        logs: logLevel !== null,
         name: `mcpa-${this.#replica}-${(this.#sent++).toString(36)}`,
         takesQuestions: exchange !== undefined,
         holder,
@@ -130,6 +144,11 @@ export class NewerClients {
     void call.run().finally(() => {
       if (exchange !== undefined) this.#calls.delete(exchange);
     });
+  }
+
+  /** What the adapter asks by itself belongs to nobody. */
+  #keepsSession({ principal }: UpstreamRequest): boolean {
+    return this.#deps.callerSessions !== undefined && principal !== undefined;
   }
 
   /** How the session of a call is had; `isLost` when the one before was lost. */

@@ -4,13 +4,11 @@ import { REQUEST_LIMITS } from '../../../lib/json/json-limits.ts';
 import { METHOD_NOT_FOUND, parseBody, type Request } from '../../exchange/message.ts';
 import { insertMember } from '../../catalog/insert-member.ts';
 import { locate, splice } from '../../exchange/scanning/json-scan.ts';
-import { FrameSplitter } from '../../exchange/scanning/sse-frames.ts';
-import { isEventStream } from '../../exchange/headers.ts';
-import type { ResponseControl, ResponseHead, ResponseSink, Upstream } from '../../exchange/upstream.ts';
+import type { ResponseControl, Upstream } from '../../exchange/upstream.ts';
 import { ownRequest } from '../../upstream/own-request.ts';
 import { type CallSession, postMessage } from './call-session.ts';
 import type { ClientSide } from '../wire/client-side.ts';
-import { streamHeaders } from './newer-call.ts';
+import { EventStream, streamHeaders } from './event-stream.ts';
 
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const TIMEOUT_MS = 20_000;
@@ -170,82 +168,5 @@ export class NewerStream implements ResponseControl {
     if (params !== undefined) return splice(text, [insertMember(text, params, '_meta', own)]);
     const end = text.lastIndexOf('}');
     return `${text.slice(0, end)},"params":{"_meta":${own}}${text.slice(end)}`;
-  }
-}
-
-/** The event stream of a session, message by message. */
-class EventStream implements ResponseSink {
-  readonly #onMessage: (text: string) => void;
-  readonly #splitter = new FrameSplitter();
-  readonly #begun = Promise.withResolvers<boolean>();
-  readonly #ended = Promise.withResolvers<{ readonly lastEventId: string | undefined }>();
-  #control: ResponseControl | undefined;
-  #isPaused = false;
-  #isOver = false;
-  #lastEventId: string | undefined;
-
-  constructor(onMessage: (text: string) => void) {
-    this.#onMessage = onMessage;
-  }
-
-  /** Whether there is such a stream. */
-  get begun(): Promise<boolean> {
-    return this.#begun.promise;
-  }
-
-  get ended(): Promise<{ readonly lastEventId: string | undefined }> {
-    return this.#ended.promise;
-  }
-
-  pause(): void {
-    this.#isPaused = true;
-    this.#control?.pause();
-  }
-
-  resume(): void {
-    this.#isPaused = false;
-    this.#control?.resume();
-  }
-
-  abort(): void {
-    this.#control?.abort();
-    this.#end();
-  }
-
-  onStart(control: ResponseControl): void {
-    this.#control = control;
-    if (this.#isOver) control.abort();
-    else if (this.#isPaused) control.pause();
-  }
-
-  onHead(head: ResponseHead): void {
-    if (head.status < 300 && isEventStream(head)) this.#begun.resolve(true);
-    else this.abort();
-  }
-
-  onData(chunk: Buffer): void {
-    if (this.#isOver) return;
-    try {
-      for (const { data, id } of this.#splitter.push(chunk)) {
-        this.#lastEventId = id ?? this.#lastEventId;
-        if (data !== undefined && data !== '') this.#onMessage(data);
-      }
-    } catch {
-      this.abort();
-    }
-  }
-
-  onEnd(): void {
-    this.#end();
-  }
-
-  onError(): void {
-    this.#end();
-  }
-
-  #end(): void {
-    this.#isOver = true;
-    this.#begun.resolve(false);
-    this.#ended.resolve({ lastEventId: this.#lastEventId });
   }
 }

@@ -51,13 +51,15 @@ describe('a client without sessions at a server that wants them, behind two repl
     await expect.poll(() => upstream.sessions.size).toBe(0);
     const isIt = ({ text }: { readonly text: string }): boolean => text.includes('"hi"');
     const id = upstream.requests.find(isIt)?.headers['mcp-session-id'];
-    const [initialized, call, ended, ...more] = upstream.requests.filter(
+    const [initialized, stream, call, ended, ...more] = upstream.requests.filter(
       ({ headers }) => headers['mcp-session-id'] === id,
     );
     expect(more).toEqual([]);
     const said = { protocolVersion: '2025-11-25', capabilities, clientInfo: { name: 'sessionless', version: '1' } };
     expect(upstream.initializes).toContainEqual(said);
     expect(asObject(initialized?.json).method).toBe('notifications/initialized');
+    // It may ask there what it asks of this client.
+    expect(stream?.method).toBe('GET');
     expect(asObject(call?.json).params).toMatchObject({ _meta: { 'x.example/own': 1 } });
     expect(Object.keys(call?.headers ?? {}).filter((name) => name.startsWith('mcp-'))).toEqual([
       'mcp-protocol-version',
@@ -95,6 +97,17 @@ describe('a client without sessions at a server that wants them, behind two repl
 
     const twice = await callSessionless(a, 'tools/call', again, ELICITATION);
     expect([twice.status, asObject(twice.message.error).code]).toEqual([400, -32602]);
+  });
+
+  test('is asked what the server asks on the stream of the session, as of its call', async () => {
+    const { a, b } = deployment;
+    const ask = { ...ASK, arguments: { on: 'get' } };
+    const asked = await callSessionless(a, 'tools/call', ask, ELICITATION);
+    expect(asked.result).toMatchObject({ resultType: 'input_required' });
+    const again = { ...ask, ...answeredBy(asked.result, ANSWER) };
+    const answered = await callSessionless(b, 'tools/call', again, ELICITATION);
+    expect(JSON.parse(textOf(answered.message))).toMatchObject({ result: ANSWER });
+    await expect.poll(() => upstream.sessions.size).toBe(0);
   });
 
   test('T18: brings its own answers only, to the call that asked', async () => {

@@ -1,0 +1,107 @@
+import type { Upstream } from '../../exchange/upstream.ts';
+import { pause } from '../older/pause.ts';
+import type { CallSession } from './call-session.ts';
+import { EventStream, streamHeaders } from './event-stream.ts';
+
+/** A server that has the stream says so at once, as it has nothing to find out. Those that wait for something to say are few. */
+const READY_MS = 250;
+const RESUME_MS = 1_000;
+const MAX_STREAMS = 100;
+/** A server may be replaced by one that has the stream. */
+const REMEMBERED_MS = 600_000;
+const NOT_ALLOWED = 405;
+
+/** What a server says in a session beside its calls. */
+export interface Hearing {
+  /** Nothing is missed from now on, as far as that can be known. Never rejects. */
+  readonly ready: Promise<void>;
+  pause(): void;
+  resume(): void;
+  stop(): void;
+}
+
+const NOTHING: Hearing = {
+  ready: Promise.resolve(),
+  pause() {},
+  resume() {},
+  stop() {},
+};
+
+/**
+ * Listens in sessions of one call each. Servers ask there what they ask without saying for which call (`listRoots`,
+ * `createMessage` and `elicitInput` of the SDKs, where no request is named), and while nobody listens it is lost, and the call
+ * waits in vain.
+ */
+export class SessionHearings {
+  readonly #upstream: Upstream;
+  /** Since when the server has no such stream, or is slow to say that it has. */
+  #absentSince = -Infinity;
+  #slowSince = -Infinity;
+
+  constructor(upstream: Upstream) {
+    this.#upstream = upstream;
+  }
+
+  /** @param onMessage takes JSON texts of messages */
+  open(session: CallSession, onMessage: (text: string) => void): Hearing {
+    if (performance.now() - this.#absentSince < REMEMBERED_MS) return NOTHING;
+    const stopped = new AbortController();
+    let stream: EventStream | undefined;
+    let isPaused = false;
+    const openStream = (lastEventId?: string): EventStream => {
+      stream = new EventStream(onMessage);
+      if (isPaused) stream.pause();
+      const headers = streamHeaders(session.headers);
+      const request = { method: 'GET', session: session.session, headers, body: undefined, lastEventId } as const;
+      this.#upstream.send(request, stream);
+      return stream;
+    };
+    const first = openStream();
+    void this.#keep(first, openStream, stopped.signal);
+    return {
+      ready: this.#ready(first),
+      pause() {
+        isPaused = true;
+        stream?.pause();
+      },
+      resume() {
+        isPaused = false;
+        stream?.resume();
+      },
+      stop() {
+        stopped.abort();
+        stream?.abort();
+      },
+    };
+  }
+
+  async #ready({ begun }: EventStream): Promise<void> {
+    if (performance.now() - this.#slowSince < REMEMBERED_MS) return;
+    const enough = new AbortController();
+    const isSlow = await Promise.race([begun.then(() => false), pause(READY_MS, enough.signal).then(() => true)]);
+    enough.abort();
+    if (isSlow) this.#slowSince = performance.now();
+  }
+
+  /** Opens the stream again when it ends before the call does. */
+  async #keep(
+    first: EventStream,
+    openStream: (lastEventId?: string) => EventStream,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let stream = first;
+    for (let streams = 1; streams < MAX_STREAMS; streams++) {
+      // oxlint-disable-next-line no-await-in-loop -- One stream comes after the other.
+      if (!(await stream.begun)) {
+        if (stream.status === NOT_ALLOWED) this.#absentSince = performance.now();
+        return;
+      }
+      // oxlint-disable-next-line no-await-in-loop -- See above.
+      const { lastEventId } = await stream.ended;
+      // oxlint-disable-next-line no-await-in-loop -- See above.
+      await pause(RESUME_MS, signal);
+      if (signal.aborted) return;
+      stream = openStream(lastEventId);
+    }
+  }
+}
