@@ -7,6 +7,7 @@ import type { Taking } from '../state/call-limits.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { ResumedExchange, UpstreamSession } from '../exchange/upstream.ts';
 import type { Caller } from './caller.ts';
+import type { ParkedTime } from './parked-time.ts';
 
 const NO_BODY: Body = { bytes: Buffer.alloc(0), text: '', messages: [], batch: false };
 
@@ -69,8 +70,8 @@ export class Operation {
   exchange: string | undefined;
   /** It goes on with a call that another replica has begun; undefined: it begins. */
   resumed: ResumedExchange | undefined;
-  /** It waits for answers of the client, which has its own time for that. */
-  isParked = false;
+  /** Time that counts against no limit; undefined: none so far. */
+  parked: ParkedTime | undefined;
   /** A part of an answer has left; nothing but its rest can follow. */
   isLeaving = false;
   /** The rest of an answer takes as long as the client does. */

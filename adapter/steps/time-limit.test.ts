@@ -1,9 +1,13 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import { NOTIFICATION, RESULT, frame, messagesIn, replyScene, settle } from '../callers/testing/reply-scene.ts';
 import type { FakeExchange } from '../exchange/testing/fake-upstream.ts';
 import { AdapterError } from '../errors.ts';
 import { AFTER_LIMIT_MS } from '../limits.ts';
+import { type Ending, failed } from '../path/ending.ts';
+import { ParkedTime } from '../path/parked-time.ts';
+import { RecordingReply, sampleOperation } from './testing/step-scene.ts';
+import { TimeLimit } from './time-limit.ts';
 
 describe('an operation', () => {
   const at = replyScene();
@@ -148,4 +152,31 @@ describe('an operation', () => {
       at.outcomes = [];
     });
   });
+});
+
+test('the time in which a client answers questions does not count', () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const operation = sampleOperation({ id: 1, method: 'tools/call' }, { timeoutMs: 60_000 });
+  const parked = new ParkedTime();
+  operation.parked = parked;
+  const reply = new RecordingReply();
+  const late = failed(new AdapterError('upstream_timeout'));
+  const abort = vi.fn<(ending: Ending) => void>();
+  new TimeLimit(() => late).send(operation, reply, (_operation, timed) => {
+    timed.start({ pause: () => {}, resume: () => {}, abort });
+  });
+  vi.advanceTimersByTime(10_000);
+  parked.begin();
+  // An answer that comes when the limit is nearly over, and one that takes longer.
+  vi.advanceTimersByTime(49_900);
+  parked.end();
+  vi.advanceTimersByTime(20_000);
+  parked.begin();
+  vi.advanceTimersByTime(300_000);
+  parked.end();
+  vi.advanceTimersByTime(29_900);
+  expect(abort).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1_100);
+  expect(abort).toHaveBeenCalledExactlyOnceWith(late);
 });

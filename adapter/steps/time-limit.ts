@@ -4,9 +4,12 @@ import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply, type ReplyControl } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
 
+/** How often it is looked whether an operation still waits for its client. */
+const PARKED_LOOK_MS = 1_000;
+
 /**
  * Ends an operation that the upstream has not answered within its limit. An upstream that has answered by then was in time:
- * what is made of its answer may take AFTER_LIMIT_MS longer.
+ * what is made of its answer may take AFTER_LIMIT_MS longer. The time that a client takes for its answers does not count.
  */
 export class TimeLimit implements Step {
   readonly #late: (operation: Operation) => Ending;
@@ -25,7 +28,8 @@ export class TimeLimit implements Step {
 class TimedReply extends PassedReply {
   readonly #operation: Operation;
   readonly #late: (operation: Operation) => Ending;
-  readonly #limitMs: number;
+  /** How much of the operation's parked time has been added to the limit. */
+  #parkedMs = 0;
   #timer: NodeJS.Timeout;
   #control: ReplyControl | undefined;
   #isAfterLimit = false;
@@ -34,7 +38,6 @@ class TimedReply extends PassedReply {
     super(next);
     this.#operation = operation;
     this.#late = late;
-    this.#limitMs = limitMs;
     this.#timer = setTimeout(() => this.#onTimeout(), limitMs);
   }
 
@@ -49,10 +52,12 @@ class TimedReply extends PassedReply {
   }
 
   #onTimeout(): void {
-    const { awaited, isUntimed, isLeaving } = this.#operation;
+    const { awaited, isUntimed, isLeaving, parked } = this.#operation;
     if (isUntimed) return;
-    if (this.#operation.isParked) {
-      this.#timer = setTimeout(() => this.#onTimeout(), this.#limitMs);
+    const left = parked === undefined ? 0 : parked.ms - this.#parkedMs;
+    if (left > 0) {
+      this.#parkedMs += left;
+      this.#timer = setTimeout(() => this.#onTimeout(), parked?.isOn === true ? Math.max(left, PARKED_LOOK_MS) : left);
       return;
     }
     if (!this.#isAfterLimit && awaited.isSeen && awaited.unanswered.length > 0) {

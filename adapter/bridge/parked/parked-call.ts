@@ -5,6 +5,7 @@ import type { ResponseHead } from '../../exchange/upstream.ts';
 import { MAX_ANSWER_BYTES } from '../../limits.ts';
 import { type Ending, failed } from '../../path/ending.ts';
 import type { Operation } from '../../path/operation.ts';
+import { ParkedTime } from '../../path/parked-time.ts';
 import type { Reply, ReplyControl } from '../../path/reply.ts';
 import { ReplyMessage } from '../../path/reply-message.ts';
 import type { MessageBus } from '../../state/message-bus.ts';
@@ -217,7 +218,8 @@ export class ParkedCall implements Reply {
     this.#expiry = setTimeout(() => {
       this.#giveUp(new AdapterError('upstream_timeout', 'Nobody answered the questions of the server in time.'));
     }, limits.ttlMs).unref();
-    this.#operation.isParked = true;
+    this.#operation.parked ??= new ParkedTime();
+    this.#operation.parked.begin();
     if (!isFirst) {
       await this.#say({ type: 'asks', result });
       this.#round = round;
@@ -273,13 +275,13 @@ export class ParkedCall implements Reply {
   #ordered(message: string): void {
     const order = JSON.parse(message) as ParkedOrder;
     if (order.type === 'cancel') return this.#giveUp(new AdapterError('cancelled'));
-    if (order.round !== this.#deps.rounds + this.#round || !this.#operation.isParked) return;
+    if (order.round !== this.#deps.rounds + this.#round || this.#operation.parked?.isOn !== true) return;
     if (order.type === 'repeat') {
       this.#say({ type: 'asks', result: this.#asks }, order.carrier).catch((error: unknown) => this.#giveUp(error));
       return;
     }
     clearTimeout(this.#expiry);
-    this.#operation.isParked = false;
+    this.#operation.parked.end();
     for (const text of this.#asked.answer(order.results)) {
       this.#deps.answer(this.#exchange, text).catch((error: unknown) => this.#giveUp(error));
     }
