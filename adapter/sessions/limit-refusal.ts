@@ -15,7 +15,7 @@ const PLACE_RETRY_SECONDS = 1;
 export function limitRefusal({ rates, places }: Taking, refused: Refused): AdapterError {
   if (refused.state === 'places') {
     const place = places[refused.index];
-    const detail = place && `Only ${place.most} calls ${WHOSE[place.per]} may run at the same time, and they do.`;
+    const detail = place && `The limit of concurrent calls ${WHOSE[place.per]} is reached: ${place.most}. Try again.`;
     return new AdapterError('concurrency_limited', detail, { retryAfter: PLACE_RETRY_SECONDS });
   }
   const rate = rates[refused.index];

@@ -72,7 +72,7 @@ describe.each(['inSession', 'alone'] as const)('%s', (family) => {
       code: 'concurrency_limited',
       status: 429,
       retryAfter: 1,
-      message: 'Only 1 calls of this caller may run at the same time, and they do.',
+      message: 'The limit of concurrent calls of this caller is reached: 1. Try again.',
     });
     const place = { per: 'caller' as const, key: `s1:caller|${principal}`, most: 1, calls: 1 };
     let asked: Promise<unknown> = Promise.resolve();
