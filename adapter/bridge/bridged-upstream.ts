@@ -8,6 +8,7 @@ import type {
   UpstreamRequest,
   UpstreamSession,
 } from '../exchange/upstream.ts';
+import { PassedResponse } from '../exchange/passed-response.ts';
 import { INSPECTED_BYTES } from '../limits.ts';
 import type { RevisionProbe } from '../upstream/revision-probe.ts';
 import { positionOf } from './newer/caller-sessions.ts';
@@ -83,62 +84,47 @@ export class BridgedUpstream implements Upstream {
 }
 
 /** Sees whether `initialize` is refused by a server that knows the newer revision only. */
-class Opening implements ResponseSink, ResponseControl {
+class Opening extends PassedResponse {
   readonly #request: UpstreamRequest;
-  readonly #sink: ResponseSink;
   readonly #older: OlderClients;
-  #control: ResponseControl | undefined;
   #head: ResponseHead | undefined;
   readonly #parts = new KeptParts();
   #passes = false;
   #isOver = false;
 
   constructor(request: UpstreamRequest, sink: ResponseSink, older: OlderClients) {
+    super(sink);
     this.#request = request;
-    this.#sink = sink;
     this.#older = older;
   }
 
-  pause(): void {
-    this.#control?.pause();
-  }
-
-  resume(): void {
-    this.#control?.resume();
-  }
-
-  abort(): void {
+  override abort(): void {
     this.#isOver = true;
-    this.#control?.abort();
+    this.control?.abort();
   }
 
-  onStart(control: ResponseControl): void {
-    this.#control = control;
-    this.#sink.onStart(this);
-  }
-
-  onHead(head: ResponseHead): void {
+  override onHead(head: ResponseHead): void {
     this.#head = head;
     const { status } = head;
     const mayRefuse = !saysNothing(status) && !(status < 300 && isEventStream(head));
     if (!mayRefuse) this.#pass(head);
   }
 
-  onData(chunk: Buffer): void {
-    if (this.#passes) return this.#sink.onData(chunk);
+  override onData(chunk: Buffer): void {
+    if (this.#passes) return this.next.onData(chunk);
     this.#parts.push(chunk);
     if (this.#parts.size > INSPECTED_BYTES) this.#pass(this.#head as ResponseHead);
   }
 
-  onEnd(): void {
-    if (this.#passes) return this.#sink.onEnd();
+  override onEnd(): void {
+    if (this.#passes) return this.next.onEnd();
     const head = this.#head as ResponseHead;
     if (head.status < 300 && !isError(this.#parts.whole().toString('utf8'))) return this.#passWhole(head);
     this.#older.discover(this.#request.headers).then(
       (discovery) => {
         if (this.#isOver) return;
         if (discovery === undefined) this.#passWhole(head);
-        else this.#older.greet(this.#request, this.#sink, discovery);
+        else this.#older.greet(this.#request, this.next, discovery);
       },
       () => {
         if (!this.#isOver) this.#passWhole(head);
@@ -146,32 +132,26 @@ class Opening implements ResponseSink, ResponseControl {
     );
   }
 
-  onError(error: Error, sent: boolean): void {
-    this.#sink.onError(error, sent);
-  }
-
   #pass(head: ResponseHead): void {
     this.#passes = true;
-    this.#sink.onHead(head);
-    for (const part of this.#parts.all) this.#sink.onData(part);
+    this.next.onHead(head);
+    for (const part of this.#parts.all) this.next.onData(part);
     this.#parts.clear();
   }
 
   #passWhole(head: ResponseHead): void {
     this.#pass(head);
-    this.#sink.onEnd();
+    this.next.onEnd();
   }
 }
 
 /** An exchange that begins later. */
-class Waiting implements ResponseSink, ResponseControl {
-  readonly #sink: ResponseSink;
-  #control: ResponseControl | undefined;
+class Waiting extends PassedResponse {
   #isPaused = false;
   #isOver = false;
 
   constructor(sink: ResponseSink) {
-    this.#sink = sink;
+    super(sink);
     sink.onStart(this);
   }
 
@@ -180,43 +160,27 @@ class Waiting implements ResponseSink, ResponseControl {
   }
 
   failed(error: Error): void {
-    if (!this.#isOver) this.#sink.onError(error, false);
+    if (!this.#isOver) this.next.onError(error, false);
   }
 
-  pause(): void {
+  override pause(): void {
     this.#isPaused = true;
-    this.#control?.pause();
+    super.pause();
   }
 
-  resume(): void {
+  override resume(): void {
     this.#isPaused = false;
-    this.#control?.resume();
+    super.resume();
   }
 
-  abort(): void {
+  override abort(): void {
     this.#isOver = true;
-    this.#control?.abort();
+    super.abort();
   }
 
-  onStart(control: ResponseControl): void {
-    this.#control = control;
+  override onStart(control: ResponseControl): void {
+    this.control = control;
     if (this.#isPaused) control.pause();
-  }
-
-  onHead(head: ResponseHead): void {
-    this.#sink.onHead(head);
-  }
-
-  onData(chunk: Buffer): void {
-    this.#sink.onData(chunk);
-  }
-
-  onEnd(): void {
-    this.#sink.onEnd();
-  }
-
-  onError(error: Error, sent: boolean): void {
-    this.#sink.onError(error, sent);
   }
 }
 

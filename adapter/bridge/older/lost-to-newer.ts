@@ -1,4 +1,5 @@
-import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../../exchange/upstream.ts';
+import { PassedResponse } from '../../exchange/passed-response.ts';
+import type { ResponseHead, ResponseSink, UpstreamRequest } from '../../exchange/upstream.ts';
 import type { OlderClients } from './older-clients.ts';
 
 const METHOD_NOT_ALLOWED = 405;
@@ -7,65 +8,50 @@ const METHOD_NOT_ALLOWED = 405;
  * The answer to a GET in a session. A server that speaks the revision without sessions only has no such streams, as others
  * have none that know sessions; of that one the session is lost.
  */
-export class LostToNewer implements ResponseSink, ResponseControl {
+export class LostToNewer extends PassedResponse {
   readonly #request: UpstreamRequest;
-  readonly #sink: ResponseSink;
   readonly #older: Pick<OlderClients, 'discover'>;
-  #control: ResponseControl | undefined;
   #isOver = false;
   /** Its answer is made here. */
   #isRefused = false;
 
   constructor(request: UpstreamRequest, sink: ResponseSink, older: Pick<OlderClients, 'discover'>) {
+    super(sink);
     this.#request = request;
-    this.#sink = sink;
     this.#older = older;
   }
 
-  pause(): void {
-    this.#control?.pause();
-  }
-
-  resume(): void {
-    this.#control?.resume();
-  }
-
-  abort(): void {
+  override abort(): void {
     this.#isOver = true;
-    this.#control?.abort();
+    this.control?.abort();
   }
 
-  onStart(control: ResponseControl): void {
-    this.#control = control;
-    this.#sink.onStart(this);
-  }
-
-  onHead(head: ResponseHead): void {
-    if (head.status !== METHOD_NOT_ALLOWED) return this.#sink.onHead(head);
+  override onHead(head: ResponseHead): void {
+    if (head.status !== METHOD_NOT_ALLOWED) return this.next.onHead(head);
     this.#isRefused = true;
-    this.#control?.abort();
+    this.control?.abort();
     this.#older.discover(this.#request.headers).then(
       (discovery) => this.#end(discovery === undefined ? head : { ...head, status: 404 }),
       () => this.#end(head),
     );
   }
 
-  onData(chunk: Buffer): void {
-    if (!this.#isRefused) this.#sink.onData(chunk);
+  override onData(chunk: Buffer): void {
+    if (!this.#isRefused) this.next.onData(chunk);
   }
 
-  onEnd(): void {
-    if (!this.#isRefused) this.#sink.onEnd();
+  override onEnd(): void {
+    if (!this.#isRefused) this.next.onEnd();
   }
 
-  onError(error: Error, sent: boolean): void {
-    if (!this.#isRefused) this.#sink.onError(error, sent);
+  override onError(error: Error, sent: boolean): void {
+    if (!this.#isRefused) this.next.onError(error, sent);
   }
 
   #end(head: ResponseHead): void {
     if (this.#isOver) return;
-    this.#sink.onHead(head);
+    this.next.onHead(head);
     // What a 405 says beside its head is for nobody.
-    if (!this.#isOver) this.#sink.onEnd();
+    if (!this.#isOver) this.next.onEnd();
   }
 }

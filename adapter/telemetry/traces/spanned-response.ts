@@ -1,7 +1,8 @@
 import { type Span, SpanStatusCode } from '@opentelemetry/api';
 
 import { AnswerWatch, type RecordedAnswers } from '../../exchange/answer-watch.ts';
-import type { ResponseControl, ResponseHead, ResponseSink } from '../../exchange/upstream.ts';
+import { PassedResponse } from '../../exchange/passed-response.ts';
+import type { ResponseHead, ResponseSink } from '../../exchange/upstream.ts';
 import { isEventStream } from '../../exchange/headers.ts';
 
 /** One of them stands in every response of JSON-RPC. */
@@ -12,67 +13,52 @@ const ERROR = Buffer.from('"error"');
  * Ends a span with the answer of an upstream: when that is complete, has failed, or is given up. Bytes are looked at, and pass
  * as they are.
  */
-export class SpannedResponse implements ResponseSink, ResponseControl {
+export class SpannedResponse extends PassedResponse {
   readonly #span: Span;
-  readonly #sink: ResponseSink;
   /** A stream that the client opened: it says nothing of how a request went. */
   readonly #isStream: boolean;
   readonly #recorded: RecordedAnswers = {};
-  #control: ResponseControl | undefined;
   #watch: AnswerWatch | undefined;
   #status = 0;
   #isAnswered = false;
   #isEnded = false;
 
   constructor(span: Span, sink: ResponseSink, isStream: boolean) {
+    super(sink);
     this.#span = span;
-    this.#sink = sink;
     this.#isStream = isStream;
   }
 
-  pause(): void {
-    this.#control?.pause();
-  }
-
-  resume(): void {
-    this.#control?.resume();
-  }
-
   /** Who has its answer often needs no more of a stream. */
-  abort(): void {
+  override abort(): void {
     this.#end(this.#isAnswered || this.#isStream ? undefined : 'cancelled');
-    this.#control?.abort();
+    this.control?.abort();
   }
 
-  onStart(control: ResponseControl): void {
-    this.#control = control;
-    this.#sink.onStart(this);
-  }
-
-  onHead(head: ResponseHead): void {
+  override onHead(head: ResponseHead): void {
     this.#status = head.status;
     if (!this.#isStream) {
       this.#watch = new AnswerWatch(this.#recorded, isEventStream(head));
     }
-    this.#sink.onHead(head);
+    this.next.onHead(head);
   }
 
-  onData(chunk: Buffer): void {
+  override onData(chunk: Buffer): void {
     if (this.#watch !== undefined) {
       this.#isAnswered ||= chunk.includes(RESULT) || chunk.includes(ERROR);
       this.#watch.sees(chunk);
     }
-    this.#sink.onData(chunk);
+    this.next.onData(chunk);
   }
 
-  onEnd(): void {
+  override onEnd(): void {
     this.#end(undefined);
-    this.#sink.onEnd();
+    this.next.onEnd();
   }
 
-  onError(error: Error, sent: boolean): void {
+  override onError(error: Error, sent: boolean): void {
     this.#end(failureType(error));
-    this.#sink.onError(error, sent);
+    this.next.onError(error, sent);
   }
 
   #end(failure: string | undefined): void {
