@@ -4,13 +4,13 @@ import { isUtf8 } from 'node:buffer';
 import { ANSWER_LIMITS, JsonLimitError, parseJson, REQUEST_LIMITS } from '../../lib/json/json-limits.ts';
 import { elements, locate, shapeProblem, type ShapeProblem } from './scanning/json-scan.ts';
 import { MAX_BATCH, MAX_ID_CHARS } from '../limits.ts';
+import { META } from './protocol-meta.ts';
 
 /** JSON-RPC error codes (JSON-RPC 2.0, section 5.1; MCP 2026-07-28, error codes). */
 export const METHOD_NOT_FOUND = -32601;
 
 /** The revision that speaks without sessions; everything before it is opened by `initialize`. */
 export const SESSIONLESS_REVISION = '2026-07-28';
-const META_PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
 
 interface Envelope {
   readonly params: Readonly<Record<string, unknown>>;
@@ -157,7 +157,7 @@ export function cancelledRequest({ batch, messages: [message], text }: Body): st
 export function modernRevision(message: Message): string | undefined {
   const meta = message.params['_meta'];
   if (typeof meta !== 'object' || meta === null) return undefined;
-  const revision = (meta as Record<string, unknown>)[META_PROTOCOL_VERSION];
+  const revision = (meta as Record<string, unknown>)[META.protocolVersion];
   return typeof revision === 'string' ? revision : undefined;
 }
 

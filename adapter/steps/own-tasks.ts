@@ -14,6 +14,7 @@ import { ChangedReply } from '../path/changed-reply.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
+import { META } from '../exchange/protocol-meta.ts';
 
 /**
  * A session gets at the tasks that were made for it, and sees no others. So does a caller without a session, whoever it has
@@ -69,6 +70,6 @@ function asksForTasks(message: Message): boolean {
 /** Whether the client says that the answer may be a task (MCP extension `io.modelcontextprotocol/tasks`). */
 function takesTasks(message: Message): boolean {
   const meta = Object(message.params['_meta']) as Record<string, unknown>;
-  const capabilities = Object(meta['io.modelcontextprotocol/clientCapabilities']) as { readonly extensions?: unknown };
+  const capabilities = Object(meta[META.clientCapabilities]) as { readonly extensions?: unknown };
   return Object.hasOwn(Object(capabilities.extensions) as object, 'io.modelcontextprotocol/tasks');
 }

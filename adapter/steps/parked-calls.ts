@@ -20,6 +20,7 @@ import type { Send, Step } from '../path/step.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { isOwnState, paramsDigest } from '../uploads/question-state.ts';
+import { META } from '../exchange/protocol-meta.ts';
 
 export interface ParkedCallsDeps {
   readonly serverId: string;
@@ -197,7 +198,7 @@ function action(result: string | undefined): unknown {
 
 function asksUrls(params: Request['params']): boolean {
   const meta = params['_meta'] as Record<string, unknown> | undefined;
-  const capabilities = meta?.['io.modelcontextprotocol/clientCapabilities'] as Record<string, unknown> | undefined;
+  const capabilities = meta?.[META.clientCapabilities] as Record<string, unknown> | undefined;
   const elicitation = capabilities?.['elicitation'] as Record<string, unknown> | undefined;
   return typeof elicitation?.['url'] === 'object' && elicitation['url'] !== null;
 }

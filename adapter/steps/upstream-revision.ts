@@ -9,6 +9,7 @@ import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
 import type { RevisionProbe } from '../upstream/revision-probe.ts';
+import { META } from '../exchange/protocol-meta.ts';
 
 /**
  * Lets messages of the sessionless revision (MCP 2026-07-28) pass to upstreams that speak it, or that the bridge reaches, when
@@ -76,11 +77,11 @@ function requireMetadata(message: Message): void {
     const data = { supported: [SESSIONLESS_REVISION], requested: revision };
     throw new AdapterError('unsupported_revision', undefined, { data });
   }
-  const capabilities = meta?.['io.modelcontextprotocol/clientCapabilities'];
+  const capabilities = meta?.[META.clientCapabilities];
   if (typeof capabilities !== 'object' || capabilities === null) {
     throw new AdapterError('invalid_metadata', 'params._meta names no clientCapabilities.');
   }
-  const level = meta?.['io.modelcontextprotocol/logLevel'];
+  const level = meta?.[META.logLevel];
   if (level === undefined || (typeof level === 'string' && LOG_LEVELS.has(level))) return;
   throw new AdapterError(
     'invalid_metadata',

@@ -17,6 +17,7 @@ import {
   withoutAnswers,
   withOwnState,
 } from './question-state.ts';
+import { META } from '../exchange/protocol-meta.ts';
 
 export interface UploadQuestionOptions {
   readonly serverId: string;
@@ -43,7 +44,6 @@ export interface AnsweredQuestion {
 
 /** The key of the only question. */
 const KEY = 'upload';
-const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 /** Clients say "accepted" when the page was opened, long before a file is there, and many make ten rounds at most. */
 const WAIT_MS = 20_000;
 /** Of the time limit of a call, so much is left for the call itself. */
@@ -194,7 +194,7 @@ export const uploadMessage = (tool: string): string =>
 /** Whether the client of this call, which has no session, can show its user a page. */
 export function declaresUrls({ request }: ToolCall): boolean {
   const meta = asObject(request.params['_meta']);
-  const url = asObject(asObject(meta?.[CAPABILITIES])?.['elicitation'])?.['url'];
+  const url = asObject(asObject(meta?.[META.clientCapabilities])?.['elicitation'])?.['url'];
   return asObject(url) !== undefined;
 }
 

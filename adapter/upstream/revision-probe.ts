@@ -5,12 +5,13 @@ import { SESSIONLESS_REVISION } from '../exchange/message.ts';
 import { ownRequest } from './own-request.ts';
 import type { RequestTrace } from '../exchange/request-trace.ts';
 import type { Upstream } from '../exchange/upstream.ts';
+import { META } from '../exchange/protocol-meta.ts';
 
 /** `_meta` of the adapter's own requests in the sessionless revision (MCP 2026-07-28, per-request metadata). */
 export const SESSIONLESS_META = {
-  'io.modelcontextprotocol/protocolVersion': SESSIONLESS_REVISION,
-  'io.modelcontextprotocol/clientInfo': { name: 'mcp-adapter', version: packageVersion(import.meta.url) },
-  'io.modelcontextprotocol/clientCapabilities': {},
+  [META.protocolVersion]: SESSIONLESS_REVISION,
+  [META.clientInfo]: { name: 'mcp-adapter', version: packageVersion(import.meta.url) },
+  [META.clientCapabilities]: {},
 };
 
 /** The headers that such a request needs beside the usual ones. */

@@ -8,7 +8,7 @@ import {
 } from '../kubernetes/kubernetes.ts';
 import { keyOf } from '../kubernetes/key.ts';
 import { ObjectStore } from './object-store.ts';
-import { pause } from '../kubernetes/pause.ts';
+import { pause } from '../../lib/pause.ts';
 import type { Key } from '../kubernetes/key.ts';
 import { MalformedEventError } from '../kubernetes/watch-stream.ts';
 import type { Change, Coverage, WatchedCache } from './watched-cache.ts';

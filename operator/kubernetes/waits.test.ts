@@ -1,7 +1,7 @@
 import { setImmediate as later } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { deadline } from './deadline.ts';
-import { pause } from './pause.ts';
+import { pause } from '../../lib/pause.ts';
 import { within } from './waits.ts';
 
 let warnings: string[];

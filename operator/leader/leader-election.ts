@@ -1,7 +1,7 @@
 import { deadline } from '../kubernetes/deadline.ts';
 import { ApiError, type KubernetesApi, type KubernetesObject, type OwnerReference } from '../kubernetes/kubernetes.ts';
 import { microTime } from '../kubernetes/micro-time.ts';
-import { pause } from '../kubernetes/pause.ts';
+import { pause } from '../../lib/pause.ts';
 import { LEASES } from '../kubernetes/resources.ts';
 import { within } from '../kubernetes/waits.ts';
 

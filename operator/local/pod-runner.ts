@@ -1,4 +1,4 @@
-import { pause } from '../kubernetes/pause.ts';
+import { pause } from '../../lib/pause.ts';
 import type { LocalContainer, LocalPod } from './local-pod.ts';
 import { inherited, type Program, startProgram } from './program.ts';
 import { writeVolumes } from './write-volumes.ts';

@@ -16,6 +16,7 @@ import { NewerStream } from './newer-stream.ts';
 import { SessionHearings } from './session-hearing.ts';
 import { credentialHeaders, credentialKey } from '../wire/newer-request.ts';
 import { RequestIdentities, type RequestIdentity } from './older-request.ts';
+import { META } from '../../exchange/protocol-meta.ts';
 
 export interface NewerClientsDeps {
   readonly serverId: string;
@@ -43,7 +44,6 @@ const OF_SESSIONS = new Set([
   'tasks/update',
   'tasks/cancel',
 ]);
-const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 
 /** Clients without sessions (MCP 2026-07-28) at a server that wants one: each of their requests gets one of its own. */
 export class NewerClients {
@@ -217,7 +217,7 @@ function discoverResult({ capabilities, serverInfo, instructions }: Greeting, tt
     `{"resultType":"complete","supportedVersions":["${SESSIONLESS_REVISION}"],"capabilities":${JSON.stringify(shown)}`,
     ...(instructions === undefined ? [] : [`"instructions":${instructions}`]),
     `"ttlMs":${Math.max(0, Math.round(ttlMs))},"cacheScope":"private"`,
-    `"_meta":{${serverInfo === undefined ? '' : `"${SERVER_INFO}":${serverInfo}`}}}`,
+    `"_meta":{${serverInfo === undefined ? '' : `"${META.serverInfo}":${serverInfo}`}}}`,
   ].join(',');
 }
 

@@ -2,8 +2,8 @@ import { insertMember } from '../../catalog/insert-member.ts';
 import { METHOD_NOT_FOUND, type Request } from '../../exchange/message.ts';
 import { elements, locate, members, type Span, splice } from '../../exchange/scanning/json-scan.ts';
 import { withId, withNewId } from '../wire/responses.ts';
+import { META } from '../../exchange/protocol-meta.ts';
 
-const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 /** Results that say how long they count (MCP 2026-07-28, caching); what an older server lists may differ with each session. */
 const CACHEABLE = new Set([
   'server/discover',
@@ -67,8 +67,8 @@ function resultMembers(
 
 function withServerInfo(meta: string | undefined, serverInfo: string | undefined): string | undefined {
   if (serverInfo === undefined) return meta;
-  if (meta === undefined) return `{"${SERVER_INFO}":${serverInfo}}`;
-  return splice(meta, [insertMember(meta, { start: 0, end: meta.length }, SERVER_INFO, serverInfo)]);
+  if (meta === undefined) return `{"${META.serverInfo}":${serverInfo}}`;
+  return splice(meta, [insertMember(meta, { start: 0, end: meta.length }, META.serverInfo, serverInfo)]);
 }
 
 function newerError(text: string): { readonly text: string; readonly status: number } {

@@ -9,8 +9,8 @@ import { ownRequest } from '../../upstream/own-request.ts';
 import { type CallSession, postMessage } from './call-session.ts';
 import type { ClientSide } from '../wire/client-side.ts';
 import { EventStream, streamHeaders } from './event-stream.ts';
+import { META } from '../../exchange/protocol-meta.ts';
 
-const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const TIMEOUT_MS = 20_000;
 const RESUME_MS = 1_000;
 const MAX_SUBSCRIPTIONS = 1_000;
@@ -101,7 +101,7 @@ export class NewerStream implements ResponseControl {
     // Nothing will come of it; a client that wants to listens anew.
     const { idText } = this.#message;
     this.#client.response(
-      `{"jsonrpc":"2.0","id":${idText},"result":{"resultType":"complete","_meta":{"${SUBSCRIPTION_ID}":${idText}}}}`,
+      `{"jsonrpc":"2.0","id":${idText},"result":{"resultType":"complete","_meta":{"${META.subscriptionId}":${idText}}}}`,
     );
   }
 
@@ -162,8 +162,8 @@ export class NewerStream implements ResponseControl {
   #tagged(text: string): string {
     const { idText } = this.#message;
     const meta = locate(text, ['params', '_meta']);
-    if (meta !== undefined) return splice(text, [insertMember(text, meta, SUBSCRIPTION_ID, idText)]);
-    const own = `{"${SUBSCRIPTION_ID}":${idText}}`;
+    if (meta !== undefined) return splice(text, [insertMember(text, meta, META.subscriptionId, idText)]);
+    const own = `{"${META.subscriptionId}":${idText}}`;
     const params = locate(text, ['params']);
     if (params !== undefined) return splice(text, [insertMember(text, params, '_meta', own)]);
     const end = text.lastIndexOf('}');

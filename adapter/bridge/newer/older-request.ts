@@ -4,6 +4,7 @@ import { members, type Span, splice } from '../../exchange/scanning/json-scan.ts
 import { isObject, objectOf } from '../wire/json-object.ts';
 import { type Asks, identityOf, isProtocolMeta } from '../wire/newer-request.ts';
 import { clientCapabilities } from '../wire/same-capabilities.ts';
+import { META } from '../../exchange/protocol-meta.ts';
 
 /** What a request of a client without sessions says of who makes it (MCP 2026-07-28, per-request metadata). */
 export interface RequestIdentity {
@@ -17,7 +18,6 @@ export interface RequestIdentity {
   readonly logLevel: string | null;
 }
 
-const PREFIX = 'io.modelcontextprotocol/';
 const LATEST = '2025-11-25';
 /** As much as some thousand clients say of themselves. */
 const MAX_KEPT_CHARS = 1_000_000;
@@ -33,7 +33,7 @@ export class RequestIdentities {
 
   of(params: Readonly<Record<string, unknown>>): RequestIdentity {
     const meta = objectOf(params['_meta']);
-    const said = [meta[`${PREFIX}clientInfo`], meta[`${PREFIX}clientCapabilities`], meta[`${PREFIX}logLevel`]] as const;
+    const said = [meta[META.clientInfo], meta[META.clientCapabilities], meta[META.logLevel]] as const;
     const key = JSON.stringify(said);
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;

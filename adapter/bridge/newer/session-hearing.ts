@@ -1,5 +1,5 @@
 import type { Upstream } from '../../exchange/upstream.ts';
-import { pause } from '../older/pause.ts';
+import { pause } from '../../../lib/pause.ts';
 import type { CallSession } from './call-session.ts';
 import { EventStream, streamHeaders } from './event-stream.ts';
 

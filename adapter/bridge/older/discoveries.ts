@@ -5,6 +5,7 @@ import { MAX_DISCOVERY_CHARS } from '../../limits.ts';
 import { ownRequest } from '../../upstream/own-request.ts';
 import { objectOf } from '../wire/json-object.ts';
 import { saysNothing, SESSIONLESS_META, sessionlessHeaders } from '../../upstream/revision-probe.ts';
+import { META } from '../../exchange/protocol-meta.ts';
 
 /** What a server says of itself (MCP 2026-07-28, `server/discover`). */
 export interface Discovery {
@@ -21,7 +22,6 @@ interface Kept {
 }
 
 const TIMEOUT_MS = 20_000;
-const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 
 /** What one upstream says of itself, by what its clients authenticate with; kept for as long as it says, and no longer than `ttlMs`. */
 export class Discoveries {
@@ -78,7 +78,7 @@ export class Discoveries {
     if (body.length > MAX_DISCOVERY_CHARS) throw new Error('the upstream server says too much of itself');
     const discovery: Discovery = {
       capabilities: objectOf(capabilities),
-      serverInfo: objectOf(_meta)[SERVER_INFO],
+      serverInfo: objectOf(_meta)[META.serverInfo],
       instructions,
     };
     const ttl = Math.min(this.#ttlMs, typeof ttlMs === 'number' && ttlMs >= 0 ? ttlMs : Infinity);

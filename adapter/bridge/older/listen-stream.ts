@@ -7,12 +7,12 @@ import type { ResponseControl, Upstream } from '../../exchange/upstream.ts';
 import type { ClientSide } from '../wire/client-side.ts';
 import { bodyOf, type ClientIdentity, newerHeaders, newerRequest } from '../wire/newer-request.ts';
 import type { Told } from './older-greeting.ts';
-import { pause } from './pause.ts';
+import { pause } from '../../../lib/pause.ts';
 import { errorCode, isSuspect } from './refusals.ts';
 import { Round, type RoundAnswer } from '../wire/round.ts';
 import { type Change, type ChangeFilter, leftOut } from './untold-changes.ts';
+import { META } from '../../exchange/protocol-meta.ts';
 
-const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 /** A server acknowledges the filter at once. */
@@ -191,7 +191,7 @@ function withoutSubscription(text: string): string {
   const params = locate(text, ['params']);
   const meta = params && locate(text, ['_meta'], params.start);
   if (params === undefined || meta === undefined) return text;
-  const kept = withoutMember(text.slice(meta.start, meta.end), SUBSCRIPTION_ID);
+  const kept = withoutMember(text.slice(meta.start, meta.end), META.subscriptionId);
   if (!EMPTY.test(kept)) return splice(text, [{ ...meta, with: kept }]);
   return splice(text, [{ ...params, with: withoutMember(text.slice(params.start, params.end), '_meta') }]);
 }

@@ -14,7 +14,7 @@ import type { ClientSide } from '../wire/client-side.ts';
 import { saysNothing } from '../../upstream/revision-probe.ts';
 import { bodyOf, type ClientIdentity, newerHeaders, newerRequest, type NewerParts } from '../wire/newer-request.ts';
 import { olderResponse } from './older-result.ts';
-import { pause } from './pause.ts';
+import { pause } from '../../../lib/pause.ts';
 import { type Asked, lacking, missingIn, type Question, questionsIn } from './questions.ts';
 import { errorCode, HEADER_MISMATCH, isSuspect, MISSING_CAPABILITY, UNSUPPORTED_REVISION } from './refusals.ts';
 import type { QuestionLimits } from '../wire/question-limits.ts';

@@ -1,8 +1,8 @@
 import { elements, locate, members, type Span, splice } from '../../exchange/scanning/json-scan.ts';
+import { META } from '../../exchange/protocol-meta.ts';
 
 /** Members of results that older revisions do not know (MCP 2026-07-28, results and caching). */
 const OF_NEWER = new Set(['resultType', 'ttlMs', 'cacheScope']);
-const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 const NOT_FOUND = -32002;
 const INVALID_PARAMS = -32602;
 /** `x-mcp-header` is a part of a header's name (RFC 9110, section 5.6.2), on a primitive (MCP 2026-07-28, tools). */
@@ -34,7 +34,7 @@ function olderResult(text: string, result: Span, method: string): string {
 }
 
 function olderMeta(text: string, at: number): string | undefined {
-  const kept = Array.from(members(text, at)).filter(({ key }) => key !== SERVER_INFO);
+  const kept = Array.from(members(text, at)).filter(({ key }) => key !== META.serverInfo);
   if (kept.length === 0) return undefined;
   return `{${kept.map(({ keyStart, end }) => text.slice(keyStart, end)).join(',')}}`;
 }

@@ -8,14 +8,9 @@ import { encodeHeader, repeatedHeaders } from '../../tools/parameter-headers.ts'
 import { sessionlessHeaders } from '../../upstream/revision-probe.ts';
 import { isObject, objectOf } from './json-object.ts';
 import { clientCapabilities } from './same-capabilities.ts';
+import { META } from '../../exchange/protocol-meta.ts';
 
-const PREFIX = 'io.modelcontextprotocol/';
-/** What the protocol itself keeps in `_meta` (MCP 2026-07-28). Keys of extensions have the same prefix. */
-const OF_PROTOCOL = new Set(
-  ['protocolVersion', 'clientInfo', 'clientCapabilities', 'logLevel', 'subscriptionId', 'serverInfo'].map(
-    (name) => PREFIX + name,
-  ),
-);
+const OF_PROTOCOL: ReadonlySet<string> = new Set(Object.values(META));
 /** Whether a key of `_meta` is the protocol's own, and no extension's. */
 export const isProtocolMeta = (key: string): boolean => OF_PROTOCOL.has(key);
 
@@ -94,11 +89,11 @@ export function newerRequest(text: string, parts: NewerParts): string {
 
 function metaMembers(text: string, at: number | undefined, { client, logLevel, progressToken }: NewerParts): string[] {
   const own = [
-    `"${PREFIX}protocolVersion":"${SESSIONLESS_REVISION}"`,
-    `"${PREFIX}clientInfo":${client.info}`,
-    `"${PREFIX}clientCapabilities":${client.capabilities}`,
+    `"${META.protocolVersion}":"${SESSIONLESS_REVISION}"`,
+    `"${META.clientInfo}":${client.info}`,
+    `"${META.clientCapabilities}":${client.capabilities}`,
   ];
-  if (logLevel !== undefined) own.push(`"${PREFIX}logLevel":${logLevel}`);
+  if (logLevel !== undefined) own.push(`"${META.logLevel}":${logLevel}`);
   if (progressToken !== undefined) own.push(`"progressToken":${progressToken}`);
   if (at === undefined) return own;
   for (const { key, keyStart, end } of members(text, at)) {
