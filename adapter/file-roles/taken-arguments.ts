@@ -87,7 +87,7 @@ export class TakenArguments {
     if (argument.role === 'out' || argument.role === 'out_dir') return files.want(argument, value);
     const handle = value ?? '';
     if (!handles.isHandle(handle)) {
-      if (argument.as !== 'path' && argument.role === 'in' && /^https?:\/\//i.test(handle)) return handle;
+      if (argument.as === 'file_uri' && argument.role === 'in' && /^https?:\/\//i.test(handle)) return handle;
       if (argument.role === 'edit' && argument.create) return files.want(argument, handle);
       throw new Refusal(
         `The argument ${argument.name} takes handles of files; ${shown(handle)} is none. ${handleGuidance(artifacts.uri_scheme)}`,
