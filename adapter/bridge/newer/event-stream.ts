@@ -1,6 +1,7 @@
 import { isEventStream } from '../../exchange/headers.ts';
 import { FrameSplitter } from '../../exchange/scanning/sse-frames.ts';
-import type { ResponseControl, ResponseHead, ResponseSink } from '../../exchange/upstream.ts';
+import type { ResponseControl, ResponseHead, ResponseSink, Upstream } from '../../exchange/upstream.ts';
+import type { CallSession } from './call-session.ts';
 
 /** The event stream of a session, message by message. */
 export class EventStream implements ResponseSink {
@@ -84,6 +85,25 @@ export class EventStream implements ResponseSink {
     this.#begun.resolve(false);
     this.#ended.resolve({ lastEventId: this.#lastEventId });
   }
+}
+
+/** From where on it is heard, and whether at once. */
+export interface StreamStart {
+  readonly lastEventId: string | undefined;
+  readonly isPaused: boolean;
+}
+
+/** Opens the event stream of a session; `onMessage` takes JSON texts. */
+export function openEventStream(
+  upstream: Upstream,
+  { session, headers }: Pick<CallSession, 'session' | 'headers'>,
+  onMessage: (text: string) => void,
+  { lastEventId, isPaused }: StreamStart,
+): EventStream {
+  const stream = new EventStream(onMessage);
+  if (isPaused) stream.pause();
+  upstream.send({ method: 'GET', session, headers: streamHeaders(headers), body: undefined, lastEventId }, stream);
+  return stream;
 }
 
 /** Headers of a POST as those of a GET. */

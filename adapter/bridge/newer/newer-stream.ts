@@ -7,18 +7,14 @@ import { locate, splice } from '../../exchange/scanning/json-scan.ts';
 import type { ResponseControl, Upstream } from '../../exchange/upstream.ts';
 import { ownRequest } from '../../upstream/own-request.ts';
 import { type CallSession, postMessage } from './call-session.ts';
+import { CHANGING_LISTS, type ChangingList } from '../wire/changing-lists.ts';
 import type { ClientSide } from '../wire/client-side.ts';
-import { EventStream, streamHeaders } from './event-stream.ts';
+import { type EventStream, openEventStream } from './event-stream.ts';
 import { META } from '../../exchange/protocol-meta.ts';
 
 const TIMEOUT_MS = 20_000;
 const RESUME_MS = 1_000;
 const MAX_SUBSCRIPTIONS = 1_000;
-const LISTS = [
-  ['toolsListChanged', 'tools', 'notifications/tools/list_changed'],
-  ['promptsListChanged', 'prompts', 'notifications/prompts/list_changed'],
-  ['resourcesListChanged', 'resources', 'notifications/resources/list_changed'],
-] as const;
 
 export interface NewerStreamDeps {
   readonly upstream: Upstream;
@@ -75,7 +71,9 @@ export class NewerStream implements ResponseControl {
   async #run(session: CallSession): Promise<void> {
     const asked = (this.#message.params['notifications'] ?? {}) as Record<string, unknown>;
     const capabilities = JSON.parse(session.greeting.capabilities ?? '{}') as Record<string, Record<string, unknown>>;
-    const lists = LISTS.filter(([name, of]) => asked[name] === true && capabilities[of]?.['listChanged'] === true);
+    const lists = CHANGING_LISTS.filter(
+      ([name, of]) => asked[name] === true && capabilities[of]?.['listChanged'] === true,
+    );
     const uris = new Set<string>();
     const wanted = asked['resourceSubscriptions'];
     let stream = await this.#open(session, undefined, lists, uris);
@@ -107,25 +105,18 @@ export class NewerStream implements ResponseControl {
 
   /** Undefined where the server has no such stream. */
   async #open(
-    { session, headers }: CallSession,
+    session: CallSession,
     lastEventId: string | undefined,
-    lists: readonly (typeof LISTS)[number][],
+    lists: readonly ChangingList[],
     uris: ReadonlySet<string>,
   ): Promise<EventStream | undefined> {
-    const stream = new EventStream((text) => this.#heard({ session, headers } as CallSession, text, lists, uris));
+    const hear = (text: string): void => this.#heard(session, text, lists, uris);
+    const stream = openEventStream(this.#deps.upstream, session, hear, { lastEventId, isPaused: this.#isPaused });
     this.#opened = stream;
-    if (this.#isPaused) stream.pause();
-    const request = { method: 'GET', session, headers: streamHeaders(headers), body: undefined, lastEventId } as const;
-    this.#deps.upstream.send(request, stream);
     return (await stream.begun) ? stream : undefined;
   }
 
-  #heard(
-    session: CallSession,
-    text: string,
-    lists: readonly (typeof LISTS)[number][],
-    uris: ReadonlySet<string>,
-  ): void {
+  #heard(session: CallSession, text: string, lists: readonly ChangingList[], uris: ReadonlySet<string>): void {
     const body = parseBody(Buffer.from(text), REQUEST_LIMITS);
     if ('code' in body || body.batch) return;
     const [message] = body.messages;

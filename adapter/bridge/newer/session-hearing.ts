@@ -1,7 +1,7 @@
 import type { Upstream } from '../../exchange/upstream.ts';
 import { pause } from '../../../lib/pause.ts';
 import type { CallSession } from './call-session.ts';
-import { EventStream, streamHeaders } from './event-stream.ts';
+import { type EventStream, openEventStream } from './event-stream.ts';
 
 /** A server that has the stream says so at once, as it has nothing to find out. Those that wait for something to say are few. */
 const READY_MS = 250;
@@ -49,11 +49,7 @@ export class SessionHearings {
     let stream: EventStream | undefined;
     let isPaused = false;
     const openStream = (lastEventId?: string): EventStream => {
-      stream = new EventStream(onMessage);
-      if (isPaused) stream.pause();
-      const headers = streamHeaders(session.headers);
-      const request = { method: 'GET', session: session.session, headers, body: undefined, lastEventId } as const;
-      this.#upstream.send(request, stream);
+      stream = openEventStream(this.#upstream, session, onMessage, { lastEventId, isPaused });
       return stream;
     };
     const first = openStream();

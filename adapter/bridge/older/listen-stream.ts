@@ -4,13 +4,15 @@ import { once } from 'node:events';
 import { METHOD_NOT_FOUND, type Request } from '../../exchange/message.ts';
 import { locate, splice, withoutMember } from '../../exchange/scanning/json-scan.ts';
 import type { ResponseControl, Upstream } from '../../exchange/upstream.ts';
+import { CHANGING_LISTS } from '../wire/changing-lists.ts';
 import type { ClientSide } from '../wire/client-side.ts';
 import { bodyOf, type ClientIdentity, newerHeaders, newerRequest } from '../wire/newer-request.ts';
 import type { Told } from './older-greeting.ts';
 import { pause } from '../../../lib/pause.ts';
 import { errorCode, isSuspect } from './refusals.ts';
 import { Round, type RoundAnswer } from '../wire/round.ts';
-import { type Change, type ChangeFilter, leftOut } from './untold-changes.ts';
+import type { UntoldChange } from '../../state/message-bus.ts';
+import { type ChangeFilter, leftOut } from './untold-changes.ts';
 import { META } from '../../exchange/protocol-meta.ts';
 
 const FIRST_PAUSE_MS = 500;
@@ -18,13 +20,6 @@ const LONGEST_PAUSE_MS = 30_000;
 /** A server acknowledges the filter at once. */
 const BEGIN_MS = 20_000;
 const GIVEN_UP = new Error('the stream was given up');
-/** What a client may have missed while nothing was listened to. */
-const CHANGES: readonly (readonly [keyof Told, string])[] = [
-  ['toolsListChanged', 'notifications/tools/list_changed'],
-  ['promptsListChanged', 'notifications/prompts/list_changed'],
-  ['resourcesListChanged', 'notifications/resources/list_changed'],
-];
-
 export interface ListenDeps {
   readonly upstream: Upstream;
   readonly headers: readonly string[];
@@ -35,7 +30,7 @@ export interface ListenDeps {
   /** Whether the server still speaks the newer revision; rejects when it does not say. */
   readonly isStillNewer: () => Promise<boolean>;
   /** The server does not take these of what is wanted. */
-  readonly onLeftOut: (changes: readonly Change[]) => void;
+  readonly onLeftOut: (changes: readonly UntoldChange[]) => void;
 }
 
 /**
@@ -118,8 +113,9 @@ export class ListenStream implements ResponseControl {
     /* oxlint-enable no-await-in-loop */
   }
 
+  /** What a client may have missed while nothing was listened to. */
   #tellChanges(): void {
-    for (const [name, method] of CHANGES) {
+    for (const [name, , method] of CHANGING_LISTS) {
       if (this.#deps.told[name] === true) this.#client.message(`{"jsonrpc":"2.0","method":"${method}"}`);
     }
   }

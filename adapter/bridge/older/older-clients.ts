@@ -4,7 +4,7 @@ import { type Body, cancelledRequest, type Message, type Request } from '../../e
 import { elements } from '../../exchange/scanning/json-scan.ts';
 import type { ParameterHeader } from '../../exchange/sessionless-headers.ts';
 import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from '../../exchange/upstream.ts';
-import type { BusKey, ControlMessage, MessageBus } from '../../state/message-bus.ts';
+import type { BusKey, ControlMessage, MessageBus, UntoldChange } from '../../state/message-bus.ts';
 import { declaredParameters } from '../../tools/tool-parameters.ts';
 import { ToolInventory } from '../../tools/tool-inventory.ts';
 import { ToolListings } from '../../tools/tool-listings.ts';
@@ -20,7 +20,7 @@ import { noSuchMethod } from '../wire/responses.ts';
 import { LOG_LEVELS } from '../wire/log-levels.ts';
 import type { QuestionLimits } from '../wire/question-limits.ts';
 import { Registry } from './registry.ts';
-import { type Change, UntoldChanges } from './untold-changes.ts';
+import { UntoldChanges } from './untold-changes.ts';
 
 export interface OlderClientsDeps {
   readonly serverId: string;
@@ -34,7 +34,7 @@ export interface OlderClientsDeps {
   /** A request of a client has come to its end, after so many rounds of questions. */
   readonly onRounds: (rounds: number) => void;
   /** The server does not tell of these changes, though it offers to. */
-  readonly onUntold: (changes: readonly Change[]) => void;
+  readonly onUntold: (changes: readonly UntoldChange[]) => void;
 }
 
 /** What the newer revision answers otherwise, or has for other clients. */

@@ -5,7 +5,7 @@ import { ListenStream } from './listen-stream.ts';
 import { identityOf } from '../wire/newer-request.ts';
 import { takesSubscriptions, toldOf } from './older-greeting.ts';
 import { Registry } from './registry.ts';
-import type { Change } from './untold-changes.ts';
+import type { UntoldChange } from '../../state/message-bus.ts';
 
 const EMPTY = '{}';
 
@@ -16,7 +16,7 @@ export interface OlderStreamsDeps {
   /** Asks it anew. */
   readonly isStillNewer: (headers: readonly string[]) => Promise<boolean>;
   /** It does not tell of these, though it offers to. */
-  readonly onLeftOut: (changes: readonly Change[]) => void;
+  readonly onLeftOut: (changes: readonly UntoldChange[]) => void;
 }
 
 /** The event streams of clients in sessions at a server that knows none, as far as they are at this replica. */

@@ -6,7 +6,6 @@ import type { Told } from './older-greeting.ts';
 
 /** Parts of a filter of `subscriptions/listen` (MCP 2026-07-28, subscriptions). */
 const CHANGES = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged', 'resourceSubscriptions'] as const;
-export type Change = UntoldChange;
 
 export type ChangeFilter = Told & { readonly resourceSubscriptions?: readonly string[] };
 
@@ -14,7 +13,7 @@ const ACKNOWLEDGED = '"notifications/subscriptions/acknowledged"';
 /** A server may be another release by then. */
 const TTL_MS = 60 * 60_000;
 /** The capability that offers each, and the member of it that says so. */
-const OFFERED: Readonly<Record<Change, readonly [string, string]>> = {
+const OFFERED: Readonly<Record<UntoldChange, readonly [string, string]>> = {
   toolsListChanged: ['tools', 'listChanged'],
   promptsListChanged: ['prompts', 'listChanged'],
   resourcesListChanged: ['resources', 'listChanged'],
@@ -22,7 +21,7 @@ const OFFERED: Readonly<Record<Change, readonly [string, string]>> = {
 };
 
 /** What of the filter a server does not take; undefined where the message (JSON text) is no acknowledgement. */
-export function leftOut(filter: ChangeFilter, message: string): Change[] | undefined {
+export function leftOut(filter: ChangeFilter, message: string): UntoldChange[] | undefined {
   const method = locate(message, ['method']);
   if (method === undefined || message.slice(method.start, method.end) !== ACKNOWLEDGED) return undefined;
   const span = locate(message, ['params', 'notifications']);
@@ -37,19 +36,19 @@ export interface UntoldChangesDeps {
   readonly serverId: string;
   readonly bus: Pick<MessageBus, 'publish'>;
   /** It was found here that the server offers to tell of these, and does not. */
-  readonly onFound: (changes: readonly Change[]) => void;
+  readonly onFound: (changes: readonly UntoldChange[]) => void;
 }
 
 /** Changes that a server offers to tell of, and was found not to: clients are not offered them for an hour, at any replica. */
 export class UntoldChanges {
   readonly #deps: UntoldChangesDeps;
-  readonly #until = new Map<Change, number>();
+  readonly #until = new Map<UntoldChange, number>();
 
   constructor(deps: UntoldChangesDeps) {
     this.#deps = deps;
   }
 
-  found(changes: readonly Change[]): void {
+  found(changes: readonly UntoldChange[]): void {
     const fresh = changes.filter((change) => !this.#isUntold(change));
     if (fresh.length === 0) return;
     const { serverId, bus, onFound } = this.#deps;
@@ -61,7 +60,7 @@ export class UntoldChanges {
   }
 
   /** Another replica has found it. */
-  heard(changes: readonly Change[]): void {
+  heard(changes: readonly UntoldChange[]): void {
     for (const change of changes) this.#until.set(change, Date.now() + TTL_MS);
   }
 
@@ -77,7 +76,7 @@ export class UntoldChanges {
     return { ...discovery, capabilities };
   }
 
-  #isUntold(change: Change): boolean {
+  #isUntold(change: UntoldChange): boolean {
     return Date.now() < (this.#until.get(change) ?? 0);
   }
 }

@@ -72,12 +72,12 @@ export class CurrentLists {
 
   /** Whether this result (JSON text) was read a moment ago. */
   hasRead(result: string): boolean {
-    return this.#pages.has(`\n${hash('sha256', result, 'base64')}`);
+    return this.#pages.has(this.#pageKey(result));
   }
 
   /** Upstreams say the same again and again: that is quicker to see than to read. */
   pageOf(result: string): ReadPage {
-    const key = `${this.#lock?.revision ?? ''}\n${hash('sha256', result, 'base64')}`;
+    const key = this.#pageKey(result);
     let page = this.#pages.get(key);
     if (page === undefined) {
       page = { span: listIn(result), hasMore: hasMore(result), list: '' };
@@ -131,10 +131,9 @@ export class CurrentLists {
       const { inventory } = request;
       return this.#inventoried(inventory.known(request) ?? (await inventory.ask(request, signal)));
     }
+    const known = this.recent(source, record);
+    if (known !== undefined) return known;
     const key = this.#sessionKey(source, record);
-    const known = this.#recent.get(key);
-    const list = known === undefined ? undefined : this.#views.known(known);
-    if (list !== undefined) return list;
     const result = await this.#asking.of(key, signal, (shared) => askList(source, record, shared));
     const listed = await this.listed(result);
     this.#recent.set(key, listed.key, { ttl });
@@ -149,6 +148,10 @@ export class CurrentLists {
     const list = await this.listed(listed.result);
     this.#inventory.set(listed, { key: list.key, revision });
     return list;
+  }
+
+  #pageKey(result: string): string {
+    return `${this.#lock?.revision ?? ''}\n${hash('sha256', result, 'base64')}`;
   }
 
   #sessionKey({ clientKey }: ToolSource, { sessionId, generation, listsGeneration }: SessionRecord): string {

@@ -246,8 +246,7 @@ export class VisibleCatalog {
     const drifted = drift === undefined ? [] : asked.filter((name) => !refused.has(name) && concerns(drift, name));
     if (drift !== undefined && drifted.length > 0) {
       this.#response.record(source, record, list, drift);
-      const isHidden = this.#hidesDrifted;
-      const refusal = isHidden ? undefined : await this.#response.refusal(source, record, drift);
+      const refusal = this.#hidesDrifted ? undefined : await this.#response.refusal(source, record, drift);
       for (const name of drifted) refused.set(name, refusal ?? unknownTool(name));
     }
     for (const name of asked) {
