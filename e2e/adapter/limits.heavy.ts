@@ -179,7 +179,7 @@ describe('limits of calls over three replicas', { timeout: 60_000 }, () => {
     // Another tool has its own, and of calls at the same time only one is let in.
     const both = `const calls = [1, 2].map(() => call_tool('slow', { ms: 500 }).then(() => 'done', ({ message }) => message));
       return (await Promise.all(calls)).sort();`;
-    const one = expect.stringContaining('Only 1 calls of this caller may run');
+    const one = expect.stringContaining('The limit of concurrent calls of this caller is reached: 1.');
     expect(parsed(await execute(door, both, 'coded'))).toEqual([one, 'done']);
     expect(await answered(door.request('tools/call', call('coded_execute', { code: 'return 1' })))).toMatchObject({
       status: 200,

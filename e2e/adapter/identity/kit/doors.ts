@@ -56,6 +56,7 @@ async function sessionOf({ server, places: [first], headers }: DoorOptions): Pro
 function doorsOf(options: DoorOptions, session: string | undefined): Doors {
   const { family, server, places, headers } = options;
   const path = `/mcp/${server}`;
+  let lastId = 0;
   let turn = 0;
   const next = (): string => {
     const place = places[turn % places.length];
@@ -70,7 +71,9 @@ function doorsOf(options: DoorOptions, session: string | undefined): Doors {
     as: (others) => doorsOf({ ...options, headers: others }, session),
     async ask(method, params = {}) {
       const isSessionless = family === REVISION;
-      const body = { jsonrpc: '2.0', id: 1, method, params: isSessionless ? { ...params, _meta: META } : params };
+      // Requests under way in one session must differ in it: a server may answer only the last of those that do not.
+      const id = (lastId += 1);
+      const body = { jsonrpc: '2.0', id, method, params: isSessionless ? { ...params, _meta: META } : params };
       const name = params.name ?? params.uri ?? params.taskId;
       const modern: Record<string, string> = { 'mcp-protocol-version': REVISION, 'mcp-method': method };
       if (typeof name === 'string') modern['mcp-name'] = name;
@@ -90,7 +93,7 @@ function doorsOf(options: DoorOptions, session: string | undefined): Doors {
         abort.abort();
         return { got: 'yes', result: {} };
       }
-      const message = await responseMessage(response, 1);
+      const message = await responseMessage(response, id);
       seen.push(JSON.stringify(message));
       if (message.error === undefined) return { got: 'yes', result: asObject(message.result) };
       const code = String(asObject(asObject(message.error).data).code);
