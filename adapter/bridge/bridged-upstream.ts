@@ -79,6 +79,7 @@ export class BridgedUpstream implements Upstream {
 
   async close(): Promise<void> {
     this.#older.close();
+    this.#newer.close();
     await this.#inner.close();
   }
 }

@@ -11,6 +11,7 @@ import { Greetings, type Greeting } from './greetings.ts';
 import { objectOf } from '../wire/json-object.ts';
 import { noSuchMethod } from '../wire/responses.ts';
 import { serverCapabilities } from '../wire/same-capabilities.ts';
+import { KeptHearings } from './kept-hearings.ts';
 import { NewerCall, type NewerCallDeps } from './newer-call.ts';
 import { NewerStream } from './newer-stream.ts';
 import { SessionHearings } from './session-hearing.ts';
@@ -50,6 +51,7 @@ export class NewerClients {
   readonly #deps: NewerClientsDeps;
   readonly #greetings: Greetings;
   readonly #hearings: SessionHearings;
+  readonly #keptHearings: KeptHearings;
   readonly #identities = new RequestIdentities();
   /** No two replicas name a request alike: they may share a session. */
   readonly #replica = randomBytes(9).toString('base64url');
@@ -60,6 +62,7 @@ export class NewerClients {
   constructor(deps: NewerClientsDeps) {
     this.#deps = deps;
     this.#hearings = new SessionHearings(deps.upstream);
+    this.#keptHearings = new KeptHearings(deps.upstream, this.#hearings, deps.sharesSessions);
     this.#greetings = new Greetings(deps.serverId, deps.upstream, deps.listTtlMs);
   }
 
@@ -72,6 +75,10 @@ export class NewerClients {
 
   abandon(exchange: string): void {
     this.#calls.get(exchange)?.abandon();
+  }
+
+  close(): void {
+    this.#keptHearings.close();
   }
 
   position(exchange: string): ExchangePosition | undefined {
@@ -109,15 +116,13 @@ export class NewerClients {
     const identity = this.#identities.of(message.params);
     const { asks, logLevel } = identity;
     const canBeTold = logLevel !== null || Object.values(asks).includes(true);
+    const hearings = this.#keepsSession(request) ? this.#keptHearings : this.#hearings;
     const call = new NewerCall(
       {
         upstream,
         open: this.#sessions(request, headers, identity),
-        // In a session that is kept it may be of any call.
         hear:
-          canBeTold && exchange !== undefined && !this.#keepsSession(request)
-            ? (session, onMessage) => this.#hearings.open(session, onMessage)
-            : undefined,
+          canBeTold && exchange !== undefined ? (session, onMessage) => hearings.open(session, onMessage) : undefined,
         onRounds: this.#deps.onRounds,
       },
       {
@@ -165,7 +170,6 @@ export class NewerClients {
         return callerSessions === undefined ? known : { ...known, leave: nothing };
       };
     }
-    // What the adapter asks by itself belongs to nobody.
     if (callerSessions === undefined || principal === undefined) {
       return () => openCallSession(newSession(serverId), upstream, headers, identity);
     }

@@ -1,16 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { REQUEST_LIMITS } from '../../../lib/json/json-limits.ts';
-import { METHOD_NOT_FOUND, parseBody, type Request } from '../../exchange/message.ts';
+import { parseBody, type Request } from '../../exchange/message.ts';
 import { insertMember } from '../../catalog/insert-member.ts';
 import { locate, splice } from '../../exchange/scanning/json-scan.ts';
 import type { ResponseControl, Upstream } from '../../exchange/upstream.ts';
 import { ownRequest } from '../../upstream/own-request.ts';
-import { type CallSession, postMessage } from './call-session.ts';
+import type { CallSession } from './call-session.ts';
 import { CHANGING_LISTS, type ChangingList } from '../wire/changing-lists.ts';
 import type { ClientSide } from '../wire/client-side.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
 import { META } from '../../exchange/protocol-meta.ts';
+import { answerUnclaimed } from './unclaimed-question.ts';
 
 const TIMEOUT_MS = 20_000;
 const RESUME_MS = 1_000;
@@ -120,15 +121,8 @@ export class NewerStream implements ResponseControl {
     const body = parseBody(Buffer.from(text), REQUEST_LIMITS);
     if ('code' in body || body.batch) return;
     const [message] = body.messages;
-    if (message?.kind === 'request') {
-      const answer =
-        message.method === 'ping'
-          ? '"result":{}'
-          : `"error":{"code":${METHOD_NOT_FOUND},"message":"Nobody answers questions on this stream."}`;
-      const response = { kind: 'response', idText: message.idText, params: {} } as const;
-      const said = `{"jsonrpc":"2.0","id":${message.idText},${answer}}`;
-      postMessage(this.#deps.upstream, session, response, said).catch(() => undefined);
-    } else if (message?.kind === 'notification') {
+    if (message?.kind === 'request') answerUnclaimed(this.#deps.upstream, session, message);
+    else if (message?.kind === 'notification') {
       const isList = lists.some(([, , method]) => method === message.method);
       const { uri } = message.params;
       const isUpdate = message.method === 'notifications/resources/updated' && typeof uri === 'string' && uris.has(uri);

@@ -226,6 +226,7 @@ describe('callers who keep their sessions', () => {
       keeping('up', upstream, 'per_caller'),
       keeping('per_caller', resumable, 'per_caller'),
       keeping('per_call', resumable, 'per_call'),
+      keeping('shared', upstream, 'shared'),
     ];
     deployment = await startDeployment({ config: { core: { auth }, servers } });
   });
@@ -273,6 +274,30 @@ describe('callers who keep their sessions', () => {
       [ada, ada, bob].map((who, index) => callSessionless(index === 0 ? a : b, 'tools/call', again[index] ?? {}, who)),
     );
     for (const [index, { message }] of answered.entries()) expect(textOf(message)).toContain(`nonce-${index}`);
+  });
+
+  const ON_STREAM = { ...ASK, arguments: { on: 'get' } };
+
+  test('are asked on the stream of their session, which is opened once for all calls', async () => {
+    const { a, b } = deployment;
+    // What a client offers is a part of its session's key: this one is new.
+    const ada = { ...as(0), capabilities: { elicitation: {}, roots: {} }, server: 'per_caller' };
+    const streams = (): number => resumable.requests.filter(({ method }) => method === 'GET').length;
+    const before = streams();
+    for (const name of ['first', 'second']) {
+      // oxlint-disable-next-line no-await-in-loop -- one call after the other
+      const { result } = await callSessionless(a, 'tools/call', ON_STREAM, ada);
+      const params = { ...ON_STREAM, ...answeredBy(result, { action: 'accept', content: { name } }) };
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      expect(textOf((await callSessionless(b, 'tools/call', params, ada)).message)).toContain(name);
+    }
+    expect(streams() - before).toBe(1);
+  });
+
+  test('have no part of what is asked on the stream of a session of many', async () => {
+    const ada = { ...ELICITATION, ...as(0), server: 'shared' };
+    const { message } = await callSessionless(deployment.a, 'tools/call', ON_STREAM, ada);
+    expect(JSON.parse(textOf(message))).toMatchObject({ error: { code: -32601 } });
   });
 });
 

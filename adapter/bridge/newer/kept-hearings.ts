@@ -1,0 +1,104 @@
+import { REQUEST_LIMITS } from '../../../lib/json/json-limits.ts';
+import { parseBody } from '../../exchange/message.ts';
+import type { Upstream } from '../../exchange/upstream.ts';
+import type { CallSession } from './call-session.ts';
+import type { Hearing, SessionHearings } from './session-hearing.ts';
+import { answerUnclaimed } from './unclaimed-question.ts';
+
+/** So long a stream outlives its last call: callers that call one tool after the other open it once. */
+const LINGER_MS = 5_000;
+
+interface Kept {
+  readonly hearing: Hearing;
+  /** Of the calls under way, the newest last. */
+  readonly calls: Set<Listener>;
+  linger: NodeJS.Timeout | undefined;
+  isPaused: boolean;
+}
+
+interface Listener {
+  readonly onMessage: (text: string) => void;
+  isPaused: boolean;
+}
+
+/**
+ * Listens in sessions that callers keep, once for all calls of a session at this replica. What the server asks there goes to
+ * the newest call, as its client is that of all; where several clients share the session it is nobody's, and refused.
+ */
+export class KeptHearings {
+  readonly #upstream: Upstream;
+  readonly #hearings: SessionHearings;
+  readonly #isShared: boolean;
+  readonly #kept = new Map<string, Kept>();
+
+  /** @param isShared sessions are of many clients */
+  constructor(upstream: Upstream, hearings: SessionHearings, isShared: boolean) {
+    this.#upstream = upstream;
+    this.#hearings = hearings;
+    this.#isShared = isShared;
+  }
+
+  /** @param onMessage takes JSON texts of questions */
+  open(session: CallSession, onMessage: (text: string) => void): Hearing {
+    const { sessionId, generation } = session.session;
+    const key = `${generation} ${sessionId}`;
+    const kept = this.#kept.get(key) ?? this.#begin(key, session);
+    const listener = { onMessage, isPaused: false };
+    kept.calls.add(listener);
+    clearTimeout(kept.linger);
+    return {
+      ready: kept.hearing.ready,
+      pause: () => {
+        listener.isPaused = true;
+        pauseOrResume(kept);
+      },
+      resume: () => {
+        listener.isPaused = false;
+        pauseOrResume(kept);
+      },
+      stop: () => {
+        if (!kept.calls.delete(listener)) return;
+        pauseOrResume(kept);
+        if (kept.calls.size === 0) kept.linger = setTimeout(() => this.#end(key), LINGER_MS);
+      },
+    };
+  }
+
+  close(): void {
+    for (const key of this.#kept.keys()) this.#end(key);
+  }
+
+  #begin(key: string, session: CallSession): Kept {
+    const calls = new Set<Listener>();
+    const hearing = this.#hearings.open(session, (text) => this.#heard(session, text, calls));
+    const kept = { hearing, calls, linger: undefined, isPaused: false };
+    this.#kept.set(key, kept);
+    return kept;
+  }
+
+  #end(key: string): void {
+    const kept = this.#kept.get(key);
+    this.#kept.delete(key);
+    clearTimeout(kept?.linger);
+    kept?.hearing.stop();
+  }
+
+  #heard(session: CallSession, text: string, calls: ReadonlySet<Listener>): void {
+    const body = parseBody(Buffer.from(text), REQUEST_LIMITS);
+    if ('code' in body || body.batch) return;
+    const [message] = body.messages;
+    if (message?.kind !== 'request') return;
+    const call = this.#isShared ? undefined : [...calls].at(-1);
+    if (call === undefined) answerUnclaimed(this.#upstream, session, message);
+    else call.onMessage(text);
+  }
+}
+
+/** One call whose client does not read holds them all: what it cannot take must not pile up. */
+function pauseOrResume(kept: Kept): void {
+  const isPaused = [...kept.calls].some((call) => call.isPaused);
+  if (isPaused === kept.isPaused) return;
+  kept.isPaused = isPaused;
+  if (isPaused) kept.hearing.pause();
+  else kept.hearing.resume();
+}
