@@ -30,10 +30,12 @@ const CLIENTS = 4;
 const BETWEEN_CALLS_MS = 50;
 const SAMPLE_MS = 250;
 const PATIENCE_MS = 60_000;
+/** Longer than caches keep what nobody asks for (two minutes). */
+const SETTLE_MS = 180_000;
 
 const WARM_UP_MS = 5000;
 /** Memory has settled at so much more than before. */
-const SETTLED = 1.25;
+export const SETTLED = 1.25;
 const MIB = 1 << 20;
 
 type ProgramName = 'adapter' | 'scraper';
@@ -188,9 +190,9 @@ async function clean(program: RunningProcess): Promise<number> {
   return (await collectGarbage(inspectorUrl(program.stderr()) ?? '', limit)) / MIB;
 }
 
-/** MiB in use, once they are no more than `enough`, or when patience ends. */
+/** MiB in use, once they are no more than `enough`, or after `SETTLE_MS`. */
 async function settled(program: RunningProcess, enough: number): Promise<number> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + SETTLE_MS;
   for (;;) {
     const used = await clean(program);
     if (used <= enough || performance.now() > deadline) return used;
