@@ -24,22 +24,29 @@ const WARM_MS = 3_000;
 const NEWEST = '2026-07-28';
 const CLIENT = { name: 'bench', version: '1' };
 
-/** A server that speaks both families of revisions, over plain JSON. */
+/** A server that speaks both families of revisions; the tool `stream` answers as an event stream, all else as plain JSON. */
 async function startUpstream(): Promise<string> {
   const results: Record<string, object> = {
     'server/discover': { supportedVersions: [NEWEST], capabilities: { tools: {} }, _meta: {} },
     initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: CLIENT },
-    'tools/list': { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] },
+    'tools/list': { tools: ['echo', 'stream'].map((name) => ({ name, inputSchema: { type: 'object' } })) },
     'tools/call': { content: [{ type: 'text', text: 'done' }] },
   };
   const server = createServer((req, res) => {
     void text(req).then((body) => {
       if (req.method !== 'POST') return res.writeHead(req.method === 'DELETE' ? 200 : 405).end();
-      const { id, method = '' } = JSON.parse(body) as { id?: unknown; method?: string };
+      const {
+        id,
+        method = '',
+        params,
+      } = JSON.parse(body) as { id?: unknown; method?: string; params?: { name?: string } };
       if (id === undefined) return res.writeHead(202).end();
       const session = method === 'initialize' ? { 'mcp-session-id': 'one' } : {};
-      res.writeHead(200, { 'content-type': 'application/json', ...session });
-      return res.end(JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...results[method] } }));
+      const answer = JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...results[method] } });
+      const isStream = params?.name === 'stream';
+      const type = isStream ? 'text/event-stream' : 'application/json';
+      res.writeHead(200, { 'content-type': type, ...session });
+      return res.end(isStream ? `event: message\ndata: ${answer}\n\n` : answer);
     });
   });
   server.listen(0, '127.0.0.1');
@@ -106,26 +113,32 @@ class Version implements AsyncDisposable {
   }
 }
 
-const ECHO = { id: 2, method: 'tools/call', params: { name: 'echo', arguments: {} } };
+const CALL = { id: 2, method: 'tools/call' };
 const META = {
   'io.modelcontextprotocol/protocolVersion': NEWEST,
   'io.modelcontextprotocol/clientCapabilities': {},
   'io.modelcontextprotocol/clientInfo': CLIENT,
 };
 
-async function inSession(version: Version): Promise<(version: Version) => Promise<unknown>> {
+async function inSession(version: Version, name: string): Promise<(version: Version) => Promise<unknown>> {
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: CLIENT };
   const session = await version.post({ id: 1, method: 'initialize', params }, {});
   const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' };
   await version.post({ method: 'notifications/initialized' }, headers);
-  return (one) => one.post(ECHO, headers);
+  return (one) => one.post({ ...CALL, params: { name, arguments: {} } }, headers);
 }
 
-async function withoutSession(): Promise<(version: Version) => Promise<unknown>> {
-  const headers = { 'mcp-protocol-version': NEWEST, 'mcp-method': 'tools/call', 'mcp-name': 'echo' };
-  const call = { ...ECHO, params: { ...ECHO.params, _meta: META } };
+async function withoutSession(_: Version, name: string): Promise<(version: Version) => Promise<unknown>> {
+  const headers = { 'mcp-protocol-version': NEWEST, 'mcp-method': 'tools/call', 'mcp-name': name };
+  const call = { ...CALL, params: { name, arguments: {}, _meta: META } };
   return (one) => one.post(call, headers);
 }
+
+const KINDS = {
+  'in a session': [inSession, 'echo'],
+  'the same, streamed': [inSession, 'stream'],
+  'without sessions': [withoutSession, 'echo'],
+} as const;
 
 /** The median of ratios, and its interval of 95 % by the ranks of a binomial distribution. */
 function shown(ratios: readonly number[]): string {
@@ -150,8 +163,8 @@ for (let start = 0; start < Number(starts); start++) {
   await using second = new Version(order[1] ?? '', 8972, upstream);
   const [before, after] = start % 2 === 0 ? [first, second] : [second, first];
   await Promise.all([first.ready(), second.ready()]);
-  for (const [name, open] of Object.entries({ 'with sessions': inSession, without: withoutSession })) {
-    const [ofBefore, ofAfter] = [await open(before), await open(after)];
+  for (const [name, [open, tool]] of Object.entries(KINDS)) {
+    const [ofBefore, ofAfter] = [await open(before, tool), await open(after, tool)];
     await before.turn(ofBefore, WARM_MS);
     await after.turn(ofAfter, WARM_MS);
     const [cpuBefore, cpuAfter] = [[] as number[], [] as number[]];
@@ -171,6 +184,6 @@ for (let start = 0; start < Number(starts); start++) {
   }
 }
 for (const name of rates.keys()) {
-  console.log(`${name.padEnd(14)} rate ${shown(rates.get(name) ?? [])}  CPU ${shown(cpus.get(name) ?? [])}`);
+  console.log(`${name.padEnd(18)} rate ${shown(rates.get(name) ?? [])}  CPU ${shown(cpus.get(name) ?? [])}`);
 }
 process.exit(0);

@@ -75,6 +75,8 @@ export class NewerCall implements ResponseControl {
   #isAnswered = false;
   #isAbandoned = false;
   #rounds = 0;
+  /** Ids of the questions (JSON text) that the client has, and has not answered. */
+  readonly #open = new Set<string>();
 
   constructor(deps: NewerCallDeps, request: NewerRequest, client: ClientSide) {
     this.#deps = deps;
@@ -112,6 +114,8 @@ export class NewerCall implements ResponseControl {
   async answer(text: string): Promise<void> {
     const session = this.#session;
     if (session === undefined) throw new Error('no session was opened');
+    const id = locate(text, ['id']);
+    if (id !== undefined) this.#open.delete(text.slice(id.start, id.end));
     await postMessage(this.#deps.upstream, session, { kind: 'response', idText: '', params: {} }, text);
   }
 
@@ -277,13 +281,12 @@ export class NewerCall implements ResponseControl {
   #asked({ method, idText, params }: Request, text: string): void {
     if (method === 'ping') return this.#post(`{"jsonrpc":"2.0","id":${idText},"result":{}}`);
     const { takesQuestions, asks, message } = this.#request;
-    const refuse = (code: number, why: string): void => {
-      this.#post(`{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify({ code, message: why })}}`);
-    };
+    const refuse = (code: number, why: string): void => this.#post(refusal(idText, code, why));
     if (!takesQuestions) return refuse(METHOD_NOT_FOUND, `Nobody answers ${method} here.`);
     const lacks = lacking({ method, params: JSON.stringify(params) }, asks);
     if (lacks === undefined) {
       this.#rounds += 1;
+      this.#open.add(idText);
       return this.#client.message(text);
     }
     const isMode = method === 'elicitation/create' && (asks.elicitation || asks.elicitationUrl);
@@ -299,9 +302,10 @@ export class NewerCall implements ResponseControl {
     this.answer(text).catch(() => undefined);
   }
 
-  /** A call that is given up is cancelled first, where the session may serve others. */
+  /** A call that is given up is cancelled first, and its questions are answered, where the session may serve others. */
   async #end(session: CallSession): Promise<void> {
     if (this.#isAbandoned) return;
+    for (const idText of this.#open) this.#post(refusal(idText, METHOD_NOT_FOUND, 'The call has ended.'));
     if (!this.#isAnswered) {
       const { idText } = this.#names;
       const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${idText}}}`;
@@ -321,6 +325,11 @@ function isForCall(method: string, logs: boolean): boolean {
     method !== 'notifications/elicitation/complete' &&
     method !== 'notifications/cancelled'
   );
+}
+
+/** JSON text of an error. */
+function refusal(idText: string, code: number, message: string): string {
+  return `{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify({ code, message })}}`;
 }
 
 /** As `-32021` names it; undefined for what no client can offer. */

@@ -15,7 +15,7 @@ let heard: string[];
 
 beforeEach(() => {
   upstream = new FakeUpstream();
-  hearings = new SessionHearings(upstream);
+  hearings = new SessionHearings(upstream, 1);
   session = knownCallSession(
     OWN,
     upstream,
@@ -83,10 +83,19 @@ describe('what a server says in a session beside its calls', () => {
   test('is heard again when the stream ends before the call', async () => {
     const hearing = open();
     upstream.last.eventStream().data(`id: 5\ndata: ${QUESTION}\n\n`).end();
-    await vi.waitFor(() => expect(upstream.exchanges).toHaveLength(2), { timeout: 5_000 });
+    await vi.waitFor(() => expect(upstream.exchanges).toHaveLength(2));
     expect(upstream.last.request.lastEventId).toBe('5');
     hearing.stop();
     expect(upstream.last.aborted).toBe(true);
+  });
+
+  test('is heard as soon as the stream is free, where a server has one for each session', async () => {
+    const hearing = open();
+    upstream.last.head(409);
+    await vi.waitFor(() => expect(upstream.exchanges).toHaveLength(2));
+    upstream.last.eventStream().data(`data: ${QUESTION}\n\n`);
+    hearing.stop();
+    expect(heard).toEqual([QUESTION]);
   });
 
   test('waits when the client does, on every stream', () => {

@@ -10,6 +10,8 @@ const MAX_STREAMS = 100;
 /** A server may be replaced by one that has the stream. */
 const REMEMBERED_MS = 600_000;
 const NOT_ALLOWED = 405;
+/** Servers that allow one stream of a session have another replica on it. */
+const CONFLICT = 409;
 
 /** What a server says in a session beside its calls. */
 export interface Hearing {
@@ -34,12 +36,15 @@ const NOTHING: Hearing = {
  */
 export class SessionHearings {
   readonly #upstream: Upstream;
+  readonly #resumeMs: number;
   /** Since when the server has no such stream, or is slow to say that it has. */
   #absentSince = -Infinity;
   #slowSince = -Infinity;
 
-  constructor(upstream: Upstream) {
+  /** @param resumeMs how long a stream that ended is left alone */
+  constructor(upstream: Upstream, resumeMs: number = RESUME_MS) {
     this.#upstream = upstream;
+    this.#resumeMs = resumeMs;
   }
 
   /** @param onMessage takes JSON texts of messages */
@@ -79,7 +84,7 @@ export class SessionHearings {
     if (isSlow) this.#slowSince = performance.now();
   }
 
-  /** Opens the stream again when it ends before the call does. */
+  /** Opens the stream again when it ends before the call does, or was not free. */
   async #keep(
     first: EventStream,
     openStream: (lastEventId?: string) => EventStream,
@@ -88,14 +93,14 @@ export class SessionHearings {
     let stream = first;
     for (let streams = 1; streams < MAX_STREAMS; streams++) {
       // oxlint-disable-next-line no-await-in-loop -- One stream comes after the other.
-      if (!(await stream.begun)) {
+      if (!(await stream.begun) && stream.status !== CONFLICT) {
         if (stream.status === NOT_ALLOWED) this.#absentSince = performance.now();
         return;
       }
       // oxlint-disable-next-line no-await-in-loop -- See above.
       const { lastEventId } = await stream.ended;
       // oxlint-disable-next-line no-await-in-loop -- See above.
-      await pause(RESUME_MS, signal);
+      await pause(this.#resumeMs, signal);
       if (signal.aborted) return;
       stream = openStream(lastEventId);
     }
