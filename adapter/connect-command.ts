@@ -36,8 +36,8 @@ export async function connectCommand(config: AdapterConfig, options: PassingMoun
   const asked = await sideBySide(passingMounts(config, options), MOST_AT_A_TIME, async (mount, index) => {
     const id = withEscapes(mount.serverId);
     try {
-      const told = await listedTools(mount, TIMEOUT_MS);
-      return { answered: true, ...compared(config, index, told, shown) };
+      const listed = await listedTools(mount, TIMEOUT_MS);
+      return { answered: true, ...compared(config, index, listed, shown) };
     } catch (error) {
       return {
         answered: false,

@@ -86,12 +86,12 @@ async function answered(options: LockRequest, { env, version, isTerminal }: Lock
   const isColoured = output === undefined && isTerminal && !env['NO_COLOR'];
   if (action === 'diff') {
     const found = lockCommand({ ...common, action, lock, output: format, isColoured, version });
-    if (output === undefined || found.exitCode === 2) return told(found, found.text);
+    if (output === undefined || found.exitCode === 2) return resultOf(found, found.text);
     await write(output, found.text);
-    return told(found, '');
+    return resultOf(found, '');
   }
   const done = lockCommand({ ...common, action, lock, names });
-  if (options.dryRun || done.exitCode === 2) return told(done, done.text);
+  if (options.dryRun || done.exitCode === 2) return resultOf(done, done.text);
   return await approved(done, lock);
 }
 
@@ -118,25 +118,25 @@ function fromHere(path: string): string {
 }
 
 async function created(made: LockAnswer, output: string | undefined): Promise<LockResult> {
-  if (output === undefined || made.exitCode === 2) return told(made, made.text);
+  if (output === undefined || made.exitCode === 2) return resultOf(made, made.text);
   if (made.exitCode === 3) {
     const notes = [...made.notes, `${output} is not written: what did not answer would be locked out; see --server`];
-    return told({ ...made, notes }, '');
+    return resultOf({ ...made, notes }, '');
   }
   await write(output, made.text);
-  return told(made, '');
+  return resultOf(made, '');
 }
 
 async function approved(done: LockAnswer, { path, text }: LockFile): Promise<LockResult> {
-  if (done.approved.length === 0) return told({ ...done, notes: [...done.notes, `${path} stays as it is`] }, '');
+  if (done.approved.length === 0) return resultOf({ ...done, notes: [...done.notes, `${path} stays as it is`] }, '');
   if ((await usable(lockTextAt(path))) !== text) {
     return refused(`mcp-adapter lock: ${path} was changed meanwhile, and stays as it is\n`);
   }
   await write(path, done.text);
-  return told({ ...done, notes: [...done.notes, ...done.approved.map((one) => `approved: ${one}`)] }, '');
+  return resultOf({ ...done, notes: [...done.notes, ...done.approved.map((one) => `approved: ${one}`)] }, '');
 }
 
-const told = ({ notes, exitCode }: LockAnswer, stdout: string): LockResult => ({
+const resultOf = ({ notes, exitCode }: LockAnswer, stdout: string): LockResult => ({
   exitCode,
   stdout,
   stderr: notes.map((note) => `${withEscapes(note)}\n`).join(''),

@@ -44,14 +44,14 @@ export interface App {
   /** What no line of the log may hold. */
   secrets(): readonly string[];
   /** A text with hosts as the configuration writes them. */
-  readonly told: Redact;
+  readonly redact: Redact;
 }
 
 /** Builds the scraper from its configuration: every part is made here and given only what it needs. */
 export async function createApp(options: AppOptions): Promise<App> {
   const { configPath, loaded, env, logger, version } = options;
   let draining = false;
-  let told = withPlaceholders(loaded.places);
+  let redact = withPlaceholders(loaded.places);
 
   /** Closed in the reverse order when something below cannot be made. */
   await using opening = new AsyncDisposableStack();
@@ -65,7 +65,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     env,
     keepGoing: options.keepGoing === true,
     onChange(next) {
-      told = withPlaceholders(next.places);
+      redact = withPlaceholders(next.places);
       scraper.replace(next);
       logger.info({ config_hash: next.hash, sources: next.config.sources.length }, 'the configuration has changed');
       for (const { path, message } of next.warnings) logger.warn({ path }, message);
@@ -85,7 +85,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       configError: file.error,
       leftOut: file.current.leftOut,
       referencesChanged: references?.changed(),
-      sources: scraper.sources().map((source) => sourceHealth(source, told)),
+      sources: scraper.sources().map((source) => sourceHealth(source, redact)),
     });
   const token = adminToken(loaded.config.scraper, env);
   const current = (): ScraperConfig => ({ scraper: loaded.config.scraper, sources: file.current.config.sources });
@@ -96,7 +96,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     now: () => new Date(),
     async explain(name, limit, signal) {
       const explained = await explainSource({ config: current(), name, limit, env, version }, signal);
-      return { ...explained, text: told(explained.text) };
+      return { ...explained, text: redact(explained.text) };
     },
   });
   const server = new HttpServer({
@@ -117,7 +117,7 @@ export async function createApp(options: AppOptions): Promise<App> {
   return {
     health,
     secrets: withToken(token, () => scraper.secrets()),
-    told: (text) => told(text),
+    redact: (text) => redact(text),
     async start() {
       if (options.admin !== undefined) admin = await openAdminPort(options.admin, routes, { logger });
       await scraper.start();

@@ -29,7 +29,7 @@ export function createLogger(
   level: ScraperSettings['logLevel'],
   secrets: () => readonly string[],
   destination: DestinationStream = pino.destination({ fd: 1, sync: true }),
-  told: Redact = (line) => line,
+  redact: Redact = (line) => line,
 ): Logger {
   const without = scrubbing();
   return pino(
@@ -42,7 +42,7 @@ export function createLogger(
       },
     },
     // In the finished line, so that nothing gets past.
-    { write: (line) => destination.write(escapeLine(told(without(secrets(), line)))) },
+    { write: (line) => destination.write(escapeLine(redact(without(secrets(), line)))) },
   );
 }
 

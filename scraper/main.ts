@@ -106,12 +106,12 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
   }
   const configured = scraperSecrets(loaded.config);
   let secrets = (): readonly string[] => configured;
-  let told = withPlaceholders(loaded.places);
+  let redact = withPlaceholders(loaded.places);
   const logger = createLogger(
     logLevel,
     () => secrets(),
     undefined,
-    (line) => told(line),
+    (line) => redact(line),
   );
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
   for (const { path, message } of loaded.leftOut ?? []) logger.error({ path }, `this source is left out: ${message}`);
@@ -128,7 +128,7 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
     admin,
   });
   secrets = () => scraper.secrets();
-  ({ told } = scraper);
+  ({ redact } = scraper);
   try {
     const url = await scraper.listen(options.host, options.port ?? servicePort);
     // Said on every level, so that whoever starts it sees where it is.

@@ -28,8 +28,13 @@ export async function scrapeOnce({ loaded, env, version, signal }: OnceOptions):
 }> {
   const { config } = loaded;
   let secrets = (): readonly string[] => scraperSecrets(config);
-  const told = withPlaceholders(loaded.places);
-  const logger = createLogger(config.scraper.logLevel, () => secrets(), pino.destination({ fd: 2, sync: true }), told);
+  const redact = withPlaceholders(loaded.places);
+  const logger = createLogger(
+    config.scraper.logLevel,
+    () => secrets(),
+    pino.destination({ fd: 2, sync: true }),
+    redact,
+  );
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
   const scraper = await createScraper({ config, env, logger, version });
   secrets = () => scraper.secrets();

@@ -180,8 +180,8 @@ async function callOfCode(
     const isToolError = outcome === 'failed' && attributes.failure !== undefined;
     const ended = { ...attributes, outcome: isToolError ? 'ok' : outcome };
     const { principal } = call.caller;
-    const told = { attributes: ended, principal, bytesIn: nested.bytes, bytesOut };
-    onCall?.({ requestId, serverId, sessionId, tool, outcome, ms, ...told });
+    const usage = { attributes: ended, principal, bytesIn: nested.bytes, bytesOut };
+    onCall?.({ requestId, serverId, sessionId, tool, outcome, ms, ...usage });
   }
 }
 

@@ -58,7 +58,7 @@ export class RoleResults {
   }
 
   /** Tells of artifacts that there were none of before. */
-  tell(files: readonly FileRecord[]): void {
+  log(files: readonly FileRecord[]): void {
     const { telemetry, serverId, onListChanged } = this.#deps;
     for (const file of files) {
       telemetry.artifact({ serverId, bytes: file.sizeBytes });
@@ -73,8 +73,8 @@ export class RoleResults {
     const renamed = head + withHandles(result, { start: 0, end: result.length }, kept.names);
     const place = { start: head.length, end: renamed.length };
     const message = renamed + renamedMessage(text.slice(at.end), kept.names);
-    const say = renaming(kept.names);
-    const problems = kept.problems.map((problem) => ({ ...problem, detail: say(problem.detail) }));
+    const rename = renaming(kept.names);
+    const problems = kept.problems.map((problem) => ({ ...problem, detail: rename(problem.detail) }));
     return withFiles(this.#deps, call, { text: message, at: place }, { files: kept.files, problems });
   }
 }

@@ -204,7 +204,7 @@ class Answering {
     const startedAt = this.#startedAt;
     const kept = await this.#results.keep(this.#call, this.#files, text.slice(at.start, at.end), { startedAt, signal });
     for (const { fileId } of kept.files) this.kept.add(fileId);
-    this.#results.tell(kept.files);
+    this.#results.log(kept.files);
     return this.#results.shown(this.#call, text, at, kept);
   }
 }

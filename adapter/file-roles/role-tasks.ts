@@ -117,7 +117,7 @@ export class RoleTasks {
       const kept = await keep(held);
       // Before anything goes: whoever comes after a death in between finds all that it needs.
       if (!(await journal.settle(kept))) return (await journal.outcome()) ?? kept;
-      this.#results.tell(kept.files);
+      this.#results.log(kept.files);
       await this.#end(files, roles, kept, ending);
       return kept;
     };

@@ -38,11 +38,11 @@ export interface ToolLockHealth {
   problem: string | null;
   /** Servers that the lock names and the configuration does not. */
   unknown_servers: readonly string[];
-  servers: Record<string, ToldLockReport>;
+  servers: Record<string, ShownLockReport>;
 }
 
 /** Names are for callers with the token. */
-interface ToldLockReport extends Omit<LockReport, 'drift'> {
+interface ShownLockReport extends Omit<LockReport, 'drift'> {
   readonly drift: readonly (Omit<LockReport['drift'][number], 'name'> & { readonly name?: string })[];
 }
 
@@ -203,8 +203,8 @@ export function publicHealth(health: HealthObject): HealthObject {
         file_rules: rules,
         ...others
       } = server;
-      const told = rules?.map(({ entry, reason }) => ({ entry, reason }));
-      const rest = told === undefined ? others : { ...others, file_rules: told };
+      const shown = rules?.map(({ entry, reason }) => ({ entry, reason }));
+      const rest = shown === undefined ? others : { ...others, file_rules: shown };
       return ping === undefined ? rest : { ...rest, ping: { ...ping, last_error: null, refused: null } };
     }),
     persistence: { status, configured_type, effective_type, fallback_active },
@@ -227,18 +227,18 @@ const publicLock = ({ mode, problem, servers }: ToolLockHealth): ToolLockHealth 
   servers: Object.fromEntries(Object.entries(servers).map(([id, server]) => [id, withoutNames(server)])),
 });
 
-function withoutNames({ drift, new: added, removed, more, ...rest }: ToldLockReport): ToldLockReport {
-  const told = drift.flatMap(({ kind, fields, locked }): ToldLockReport['drift'] => {
+function withoutNames({ drift, new: added, removed, more, ...rest }: ShownLockReport): ShownLockReport {
+  const shown = drift.flatMap(({ kind, fields, locked }): ShownLockReport['drift'] => {
     if (kind === 'instructions') return [{ kind, fields }];
     return locked === undefined ? [] : [{ kind, fields, locked }];
   });
   return {
     ...rest,
-    drift: told,
+    drift: shown,
     new: [],
     removed: [],
     more: {
-      drift: more.drift + drift.length - told.length,
+      drift: more.drift + drift.length - shown.length,
       new: more.new + added.length,
       removed: more.removed + removed.length,
     },

@@ -50,7 +50,7 @@ interface Params {
 type Download = FastifyRequest<{ Params: Params }>;
 
 /** What telemetry is told of a download when it is over. */
-interface Told {
+interface Served {
   authMode: DownloadObservation['authMode'];
   bytes: number;
 }
@@ -76,10 +76,10 @@ export function artifactRoute(app: FastifyInstance, options: ArtifactRouteOption
       handler: async (request, reply) => {
         options.running.add(reply.raw);
         const started = performance.now();
-        const told: Told = { authMode: 'session_context', bytes: 0 };
+        const served: Served = { authMode: 'session_context', bytes: 0 };
         let result: DownloadObservation['result'] | undefined;
         try {
-          await download(options, request, reply, told);
+          await download(options, request, reply, served);
           result = request.attributes.outcome === 'ok' ? 'success' : 'error';
         } catch (error) {
           const known = options.known(error);
@@ -89,7 +89,7 @@ export function artifactRoute(app: FastifyInstance, options: ArtifactRouteOption
           const seconds = (performance.now() - started) / 1000;
           const serverId = request.params.server;
           if (result !== undefined && request.method === 'GET') {
-            options.telemetry.download({ serverId, result, ...told, seconds });
+            options.telemetry.download({ serverId, result, ...served, seconds });
           }
         }
         return reply;
@@ -111,7 +111,7 @@ async function download(
   options: ArtifactRouteOptions,
   request: Download,
   reply: FastifyReply,
-  told: Told,
+  served: Served,
 ): Promise<void> {
   const { records, files, ttlMs } = options;
   const { server: serverId, artifact: fileId, '*': filename } = request.params;
@@ -126,7 +126,7 @@ async function download(
 
   // Only a URL without the name has to be looked up to know what was signed.
   const signedName = filename ?? (isSigned(request) ? (await find('find'))?.filename : undefined) ?? '';
-  told.authMode = await admit(options, request, reply, { sessionId, filename: signedName });
+  served.authMode = await admit(options, request, reply, { sessionId, filename: signedName });
   if (!isServer) throw new AdapterError('unknown_server');
   request.attributes.sessionId = sessionId;
 
@@ -145,7 +145,7 @@ async function download(
   await using opened = await files.open(file).catch((error: unknown) => {
     throw error instanceof FileRefused ? new NotFound('file_missing') : error;
   });
-  told.bytes = await send(request, reply, file, opened);
+  served.bytes = await send(request, reply, file, opened);
 }
 
 /** The version that is asked for with `version`; undefined: it is not kept, or there never was one. */
@@ -164,7 +164,7 @@ async function admit(
   request: Download,
   reply: FastifyReply,
   { sessionId, filename }: { sessionId: string; filename: string },
-): Promise<Told['authMode']> {
+): Promise<Served['authMode']> {
   const { server: serverId, artifact: artifactId } = request.params;
   const uri = artifactUri(uriScheme, { sessionId, fileId: artifactId, filename });
   const query = queryOf(request);

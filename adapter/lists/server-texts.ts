@@ -21,7 +21,7 @@ import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 
 /** About what an entry takes up beside its text. */
 const ENTRY_OVERHEAD = 200;
-const MAX_TOLD = 1_000;
+const MAX_LOGGED = 1_000;
 /** Names in a log line. */
 const MAX_NAMED = 10;
 
@@ -85,7 +85,7 @@ export interface LookedAt {
 export class ServerTexts {
   readonly #options: ServerTextsOptions;
   readonly #lists: Cache<PreparedTexts>;
-  readonly #told = new LRUCache<string, true>({ max: MAX_TOLD });
+  readonly #logged = new LRUCache<string, true>({ max: MAX_LOGGED });
 
   constructor(options: ServerTextsOptions) {
     this.#options = options;
@@ -281,11 +281,11 @@ export class ServerTexts {
     return withWarningText(text, 'description', warning);
   }
 
-  #once(what: string, tell: () => void): void {
+  #once(what: string, log: () => void): void {
     const key = hash('sha256', what, 'base64');
-    if (this.#told.has(key)) return;
-    this.#told.set(key, true);
-    tell();
+    if (this.#logged.has(key)) return;
+    this.#logged.set(key, true);
+    log();
   }
 }
 

@@ -48,7 +48,7 @@ export class LockWatch {
   readonly #lists = new Map<LockKind, ComparedList>();
   #instructions: ComparedInstructions | undefined;
   #comparedAt: number | null = null;
-  #told = '';
+  #emitted = '';
   #reportedAt = -Infinity;
   /** Something differs that is told when the minute is over. */
   #isUntold = false;
@@ -66,7 +66,7 @@ export class LockWatch {
       this.#lists.set(kind, list);
       this.#report = undefined;
     } else if (!this.#isUntold) return;
-    this.#tell();
+    this.#emit();
   }
 
   greeted(instructions: ComparedInstructions): void {
@@ -75,7 +75,7 @@ export class LockWatch {
       this.#instructions = instructions;
       this.#report = undefined;
     } else if (!this.#isUntold) return;
-    this.#tell();
+    this.#emit();
   }
 
   /** Another lock is in force: nothing was compared with it yet. */
@@ -92,15 +92,15 @@ export class LockWatch {
     return { ...this.#report, compared_at: this.#comparedAt };
   }
 
-  #tell(): void {
+  #emit(): void {
     const { drift, new: added, removed, more } = this.report;
     const news = this.#allowsNew() ? [] : [added, more.new];
     const text = JSON.stringify([drift, removed, more.drift, more.removed, news]);
     const differs = drift.length + removed.length + (this.#allowsNew() ? 0 : added.length) > 0;
     const now = this.#now();
-    this.#isUntold = differs && text !== this.#told && now < this.#reportedAt + TELL_EVERY_MS;
-    if (this.#isUntold || text === this.#told) return;
-    this.#told = text;
+    this.#isUntold = differs && text !== this.#emitted && now < this.#reportedAt + TELL_EVERY_MS;
+    if (this.#isUntold || text === this.#emitted) return;
+    this.#emitted = text;
     if (!differs) return;
     this.#reportedAt = now;
     this.#onDrift(this.report);

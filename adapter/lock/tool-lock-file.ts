@@ -26,7 +26,7 @@ export interface WatchedLock {
  */
 export async function watchLock(
   path: string,
-  told: { readonly onChanged: () => void; readonly onProblem: (problem: string) => void },
+  listeners: { readonly onChanged: () => void; readonly onProblem: (problem: string) => void },
   intervalMs = INTERVAL_MS,
 ): Promise<WatchedLock> {
   let inForce = await stateOf(path);
@@ -42,13 +42,13 @@ export async function watchLock(
       if (now === inForce || now === broken) return;
       lock.replace(await readLockFile(path));
       inForce = now;
-      told.onChanged();
+      listeners.onChanged();
     } catch (error) {
       broken = now;
       const { message } = error as Error;
       if (message === lock.problem) return;
       lock.failed(message);
-      told.onProblem(message);
+      listeners.onProblem(message);
     }
   };
   const watching = (async (): Promise<void> => {

@@ -114,10 +114,10 @@ export class ClientUpstream {
    */
   async notifyAndEnd(asker: Asker, session: UpstreamSession): Promise<void> {
     const { serverId, sessionId } = session;
-    const told = this.#parts.bus.publish({ type: 'session-ended', serverId, sessionId });
-    await told.catch(() => undefined);
+    const published = this.#parts.bus.publish({ type: 'session-ended', serverId, sessionId });
+    await published.catch(() => undefined);
     await this.end(asker, session);
-    await told;
+    await published;
   }
 
   /** Those who still use the session learn of its end once the answer, which may say why, has left. */

@@ -201,15 +201,15 @@ export function createMount(options: MountOptions): Mount {
 
 /** Whoever wants to know what the server lists; undefined for nobody. */
 function onTools(
-  { onTools: told, additions }: Pick<MountOptions, 'onTools' | 'additions'>,
+  { onTools, additions }: Pick<MountOptions, 'onTools' | 'additions'>,
   callLimits: CallLimits | undefined,
 ): ((names: readonly string[], list: string) => void) | undefined {
   const counts = callLimits?.countsTools === true ? callLimits : undefined;
   const rules = additions?.fileRules;
-  if (counts === undefined && rules === undefined) return told;
+  if (counts === undefined && rules === undefined) return onTools;
   return (names, list) => {
     counts?.listed(names);
-    told?.(names);
+    onTools?.(names);
     rules?.listed(list);
   };
 }

@@ -68,13 +68,13 @@ export class StreamOrder {
   opening(session: Session): OpeningStream {
     const { serverId, sessionId } = session;
     const stream = randomUUID();
-    this.#tell({ type: 'stream-coming', serverId, sessionId, stream });
+    this.#publish({ type: 'stream-coming', serverId, sessionId, stream });
     let isSettled = false;
     return {
       settled: (isOpen) => {
         if (isSettled) return;
         isSettled = true;
-        this.#tell({ type: 'stream-settled', serverId, sessionId, stream, client: clientOf(session), isOpen });
+        this.#publish({ type: 'stream-settled', serverId, sessionId, stream, client: clientOf(session), isOpen });
       },
     };
   }
@@ -106,7 +106,7 @@ export class StreamOrder {
     return expected.over;
   }
 
-  #tell(message: ControlMessage): void {
+  #publish(message: ControlMessage): void {
     // This replica knows it before the bus has it.
     this.#onControl(message);
     this.#bus.publish(message).catch(() => {

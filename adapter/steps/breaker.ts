@@ -43,7 +43,7 @@ const GONE: ReadonlySet<Outcome> = new Set(['upstream_broke', 'upstream_unreacha
 class Probe extends PassedReply {
   readonly #breaker: CircuitBreaker;
   #isAsked = false;
-  #told = false;
+  #isReported = false;
 
   constructor(next: Reply, breaker: CircuitBreaker) {
     super(next);
@@ -51,7 +51,7 @@ class Probe extends PassedReply {
   }
 
   abandon(): void {
-    this.#tell('abandoned');
+    this.#report('abandoned');
   }
 
   override start(control: ReplyControl): void {
@@ -67,17 +67,17 @@ class Probe extends PassedReply {
 
   override end(ending: Ending): Promise<void> | undefined {
     if (ending.head !== undefined) this.#answered(ending.head);
-    this.#tell(GONE.has(ending.outcome) ? 'failed' : 'abandoned');
+    this.#report(GONE.has(ending.outcome) ? 'failed' : 'abandoned');
     return this.next.end(ending);
   }
 
   #answered({ status }: ResponseHead): void {
-    if (this.#isAsked) this.#tell(status < 500 ? 'succeeded' : 'failed');
+    if (this.#isAsked) this.#report(status < 500 ? 'succeeded' : 'failed');
   }
 
-  #tell(what: 'succeeded' | 'failed' | 'abandoned'): void {
-    if (this.#told) return;
-    this.#told = true;
+  #report(what: 'succeeded' | 'failed' | 'abandoned'): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
     if (what === 'succeeded') this.#breaker.probeSucceeded();
     else if (what === 'failed') this.#breaker.probeFailed(Date.now());
     else this.#breaker.probeAbandoned();

@@ -21,11 +21,11 @@ export class Cancellation implements Step {
       next(operation, reply);
       return undefined;
     }
-    return this.#tell(operation, reply, next, requestId);
+    return this.#notify(operation, reply, next, requestId);
   }
 
   /** First, so that the end of the request's stream surprises nobody. */
-  async #tell(operation: Operation, reply: Reply, next: Send, requestId: string): Promise<void> {
+  async #notify(operation: Operation, reply: Reply, next: Send, requestId: string): Promise<void> {
     const { serverId, sessionId } = operation.session;
     await this.#bus.publish({ type: 'cancelled', serverId, sessionId, requestId }).catch(this.#onError);
     next(operation, reply);

@@ -87,8 +87,8 @@ export class ToolSteps implements Step {
     });
     if (prepared.kind === 'error') {
       const { error, data } = prepared;
-      const told = data === undefined ? error : new AdapterError(error.code, error.message, { data });
-      await reply.end(failed(told));
+      const shown = data === undefined ? error : new AdapterError(error.code, error.message, { data });
+      await reply.end(failed(shown));
       return undefined;
     }
     if (prepared.kind === 'result') {

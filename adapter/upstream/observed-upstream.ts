@@ -59,7 +59,7 @@ class ObservedSink implements ResponseSink {
   #watch: AnswerWatch | undefined;
   #status = 0;
   #isAnswered = false;
-  #told = false;
+  #isRecorded = false;
 
   constructor(request: UpstreamRequest, sink: ResponseSink, onCall: (call: UpstreamCall) => void) {
     this.#request = request;
@@ -74,7 +74,7 @@ class ObservedSink implements ResponseSink {
       abort: () => {
         control.abort();
         // Who has its answer needs no more of an event stream; who has none has waited long enough.
-        this.#tell(this.#isAnswered ? undefined : 'upstream_timeout');
+        this.#record(this.#isAnswered ? undefined : 'upstream_timeout');
       },
     });
   }
@@ -92,18 +92,18 @@ class ObservedSink implements ResponseSink {
   }
 
   onEnd(): void {
-    this.#tell(undefined);
+    this.#record(undefined);
     this.#sink.onEnd();
   }
 
   onError(error: Error, sent: boolean): void {
-    this.#tell(sent ? 'upstream_failed' : 'upstream_unreachable');
+    this.#record(sent ? 'upstream_failed' : 'upstream_unreachable');
     this.#sink.onError(error, sent);
   }
 
-  #tell(failure: UpstreamCall['errorType']): void {
-    if (this.#told) return;
-    this.#told = true;
+  #record(failure: UpstreamCall['errorType']): void {
+    if (this.#isRecorded) return;
+    this.#isRecorded = true;
     this.#watch?.end();
     const { body, headers } = this.#request;
     const message = body?.messages[0];

@@ -25,10 +25,10 @@ export const BLOCK_API_SERVER = 'BLOCK_API_SERVER';
 
 export function connectRulesFrom(env: Readonly<Record<string, string | undefined>>): ConnectRules {
   const loopback = env[BLOCK_LOOPBACK] !== 'true';
-  const told = env[BLOCK_API_SERVER] ?? '';
-  if (told === '') return { loopback };
+  const setting = env[BLOCK_API_SERVER] ?? '';
+  if (setting === '') return { loopback };
   // What the kubelet says may be another one of its names.
-  const hosts = [...told.split(','), env['KUBERNETES_SERVICE_HOST'] ?? ''].map((host) => host.toLowerCase());
+  const hosts = [...setting.split(','), env['KUBERNETES_SERVICE_HOST'] ?? ''].map((host) => host.toLowerCase());
   const names = new Set(hosts.filter((host) => host !== '' && isIP(host) === 0));
   const isAddress = anyOf(hosts.filter((host) => isIP(host) !== 0));
   const isApiServer = (host: string, address: string): boolean =>

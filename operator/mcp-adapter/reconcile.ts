@@ -59,10 +59,10 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
     ? applyResultOf(applied)
     : { kind: 'refused', reason: checked.reason, message: problemsText(checked.problems) };
 
-  const told = [...warnings, ...lockWarnings(observed, locks)];
+  const shown = [...warnings, ...lockWarnings(observed, locks)];
   const nameOf = await lockedNames(locks.chosen, observed.health, cluster.api, signal);
   const lock = { locks, lockPlan: plan, nameOf };
-  const outcome = { observed, checked, config, warnings: told, applyResult, paused, applied, ...lock };
+  const outcome = { observed, checked, config, warnings: shown, applyResult, paused, applied, ...lock };
   const inputs = statusInputsOf(outcome, cluster);
   const status = report(inputs);
   const { changed, retryAfterMs } = await cluster.status.write(observed.resource, status, signal);

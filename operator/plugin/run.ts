@@ -64,12 +64,12 @@ async function runCommand(
     const run = await command.load();
     return await run(rest, context);
   } catch (error) {
-    return told(name, error, streams);
+    return printError(name, error, streams);
   }
 }
 
 /** Says what went wrong. @returns the exit code */
-function told(command: string, error: unknown, { err }: Streams): number {
+function printError(command: string, error: unknown, { err }: Streams): number {
   const message = error instanceof Error ? error.message : String(error);
   err(`${NAME} ${command}: ${visible(message)}`);
   if (error instanceof UsageError) {

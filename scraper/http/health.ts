@@ -59,18 +59,18 @@ export function healthObject(parts: {
 }
 
 /** @param told writes hosts in errors as the configuration does */
-export const sourceHealth = (status: SourceStatus, told: Redact): SourceHealth => ({
+export const sourceHealth = (status: SourceStatus, redact: Redact): SourceHealth => ({
   name: status.name,
   last_scrape: status.lastRun?.toISOString() ?? null,
   last_success: status.lastSuccess?.toISOString() ?? null,
   watermark: status.watermark?.toISOString() ?? null,
   records: status.records ?? null,
-  last_error: redactedOrNull(status.unusable ?? status.lastError, told),
+  last_error: redactedOrNull(status.unusable ?? status.lastError, redact),
   owner: status.owner,
   paused: status.paused,
   open_windows: status.openWindows,
   dead_windows: status.deadWindows,
 });
 
-const redactedOrNull = (error: string | undefined, told: Redact): string | null =>
-  error === undefined ? null : told(error);
+const redactedOrNull = (error: string | undefined, redact: Redact): string | null =>
+  error === undefined ? null : redact(error);

@@ -38,7 +38,7 @@ export class AttributeNode {
   }
 
   /** The same set, with points of its own. */
-  again(): AttributeNode {
+  emptyCopy(): AttributeNode {
     return new AttributeNode(this.values, this.#size);
   }
 

@@ -48,8 +48,8 @@ const TREE_BYTES = 8 * 2 ** 20;
 export function compileReadings(source: Measured, warn: (message: string) => void): AddReadings {
   const onCut = cutting(warn);
   const toLabel: ToLabel = (name, path) => {
-    const tell = onCut(name);
-    return { name, valueOf: (record, root) => metricAttribute(path(record, root), tell) };
+    const report = onCut(name);
+    return { name, valueOf: (record, root) => metricAttribute(path(record, root), report) };
   };
   const readings = readingsOf(source, toLabel).filter(({ metric }) => {
     const why = refusal(metric.name, metric.unit);
@@ -100,7 +100,7 @@ export function compileReadings(source: Measured, warn: (message: string) => voi
   }
 
   function ownSet(reading: Reading, place: number, set: AttributeNode, record: unknown, root: unknown): AttributeNode {
-    let own = (set.own[place] ??= set.again());
+    let own = (set.own[place] ??= set.emptyCopy());
     for (const { valueOf } of reading.labels) own = own.with(valueOf(record, root));
     return own;
   }
@@ -135,10 +135,10 @@ const limitsOf = ({ maxSeries, maxSeriesBytes }: Measured): Pick<Metric, 'maxSer
 
 /** What to call when a value of this attribute was cut, which is told once. */
 function cutting(warn: (message: string) => void): (name: string) => () => void {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return (name) => () => {
-    if (told.has(name)) return;
-    told.add(name);
+    if (reported.has(name)) return;
+    reported.add(name);
     warn(`values of the attribute ${JSON.stringify(name)} are longer than ${MOST_CHARS} characters, and are cut`);
   };
 }

@@ -187,7 +187,7 @@ export class OtlpEmitter implements Emitter {
     const lasting = this.#state.all().filter(({ metric }) => !this.#deltas[metric.kind] && !inDoubt.has(metric.source));
     const now = this.#now();
     try {
-      await this.#sendPoints(this.#times.again(lasting, now), now);
+      await this.#sendPoints(this.#times.timed(lasting, now), now);
     } catch (error) {
       this.#options.warn(error instanceof Error ? error.message : String(error));
     }
@@ -204,10 +204,10 @@ export class OtlpEmitter implements Emitter {
       if (first.length > 0) await send(first);
       for (const batch of rest) await sendRest(() => send(batch));
     } catch (error) {
-      if (!(error instanceof ExportFailure) || error.mayHaveArrived) this.#times.tell(points);
+      if (!(error instanceof ExportFailure) || error.mayHaveArrived) this.#times.exported(points);
       throw error;
     }
-    this.#times.tell(points);
+    this.#times.exported(points);
     if (points.length > 0) this.#times.sent(now);
   }
 

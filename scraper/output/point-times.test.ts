@@ -28,7 +28,7 @@ function told(pointTime: 'record' | 'window' | 'scrape', isDelta = false) {
   });
   const state = new CumulativeState();
   const times = new PointTimes(seconds(BEGUN), () => isDelta);
-  const shown = ({ metric, total, added, time }: ReturnType<PointTimes['again']>[number]): Told => ({
+  const shown = ({ metric, total, added, time }: ReturnType<PointTimes['timed']>[number]): Told => ({
     name: metric.name,
     value: isDelta ? added.value : total.value,
     time: [Number(time.start) / 1e9, Number(time.end) / 1e9],
@@ -40,18 +40,18 @@ function told(pointTime: 'record' | 'window' | 'scrape', isDelta = false) {
   };
   const inDoubt = (now: number, ...windows: readonly Contribution[]): Told[] => {
     const points = times.of(state.preview(windows), seconds(now));
-    times.tell(points);
+    times.exported(points);
     return points.map(shown);
   };
-  const tell = (now: number, ...windows: readonly Contribution[]): Told[] => {
+  const exported = (now: number, ...windows: readonly Contribution[]): Told[] => {
     const points = inDoubt(now, ...windows);
     state.take(windows);
     times.sent(seconds(now));
     return points;
   };
-  const again = (now: number): Told[] => {
-    const points = times.again(state.all(), seconds(now));
-    times.tell(points);
+  const timed = (now: number): Told[] => {
+    const points = times.timed(state.all(), seconds(now));
+    times.exported(points);
     return points.map(shown);
   };
   const restart = (): void => {
@@ -59,24 +59,24 @@ function told(pointTime: 'record' | 'window' | 'scrape', isDelta = false) {
     times.restart('s', seconds(NOW));
   };
   const of = (name: string, all: readonly Told[]) => all.filter((one) => one.name === name).map(({ time }) => time);
-  return { window, tell, inDoubt, again, restart, of, state };
+  return { window, exported, inDoubt, timed, restart, of, state };
 }
 
 describe('a gauge', () => {
   test.each(['window', 'record'] as const)('with %s is as old as its latest record', (mode) => {
-    const { window, tell } = told(mode);
-    const all = tell(NOW, window(0, 60, { v: 2, at: 50 }, { v: 1, at: 10 }));
+    const { window, exported } = told(mode);
+    const all = exported(NOW, window(0, 60, { v: 2, at: 50 }, { v: 1, at: 10 }));
     expect(all[0]).toEqual({ name: 'g', value: 2, time: [50, 50] });
   });
 
   test('without the time of a record is at the end of its window', () => {
-    const { window, tell } = told('window');
-    expect(tell(NOW, window(0, 60, { v: 2 }))[0]?.time).toEqual([60, 60]);
+    const { window, exported } = told('window');
+    expect(exported(NOW, window(0, 60, { v: 2 }))[0]?.time).toEqual([60, 60]);
   });
 
   test('with scrape is as old as its export, and has the last value', () => {
-    const { window, tell } = told('scrape');
-    const all = tell(NOW, window(0, 60, { v: 2, at: 50 }, { v: 1, at: 10 }));
+    const { window, exported } = told('scrape');
+    const all = exported(NOW, window(0, 60, { v: 2, at: 50 }, { v: 1, at: 10 }));
     expect(all[0]).toEqual({ name: 'g', value: 1, time: [BEGUN, NOW] });
   });
 
@@ -89,8 +89,8 @@ describe('a gauge', () => {
 
 describe('what is added', () => {
   test('is of its window, one point for each, whatever order they come in', () => {
-    const { window, tell } = told('window', true);
-    const all = tell(NOW, window(60, 120, { v: 2 }), window(0, 60, { v: 1 }));
+    const { window, exported } = told('window', true);
+    const all = exported(NOW, window(60, 120, { v: 2 }), window(0, 60, { v: 1 }));
     expect(all.filter(({ name }) => name === 'c')).toEqual([
       { name: 'c', value: 1, time: [0, 60] },
       { name: 'c', value: 2, time: [60, 120] },
@@ -98,8 +98,8 @@ describe('what is added', () => {
   });
 
   test('with record ends with its latest record, in its window', () => {
-    const { window, tell, of } = told('record', true);
-    const all = tell(
+    const { window, exported, of } = told('record', true);
+    const all = exported(
       NOW,
       window(0, 60, { v: 2, at: 50 }, { v: 1, at: 10 }),
       window(60, 120, { v: 1, at: 500 }),
@@ -113,28 +113,28 @@ describe('what is added', () => {
   });
 
   test('with scrape is since the last export', () => {
-    const { window, tell, of } = told('scrape', true);
-    expect(of('c', tell(NOW, window(0, 60, { v: 1 })))).toEqual([[BEGUN, NOW]]);
-    expect(of('c', tell(NOW + 5, window(0, 60, { v: 1 })))).toEqual([[NOW, NOW + 5]]);
+    const { window, exported, of } = told('scrape', true);
+    expect(of('c', exported(NOW, window(0, 60, { v: 1 })))).toEqual([[BEGUN, NOW]]);
+    expect(of('c', exported(NOW + 5, window(0, 60, { v: 1 })))).toEqual([[NOW, NOW + 5]]);
   });
 });
 
 describe('sums since a start', () => {
   test('of the past are in the past, keep their start, and add up window by window', () => {
-    const { window, tell } = told('window');
-    const first = tell(NOW, window(60, 120, { v: 2 }), window(0, 60, { v: 1 }));
+    const { window, exported } = told('window');
+    const first = exported(NOW, window(60, 120, { v: 2 }), window(0, 60, { v: 1 }));
     expect(first.filter(({ name }) => name === 'c')).toEqual([
       { name: 'c', value: 1, time: [0, 60] },
       { name: 'c', value: 3, time: [0, 120] },
     ]);
-    expect(tell(NOW, window(120, 180, { v: 4 }))[1]).toEqual({ name: 'c', value: 7, time: [0, 180] });
+    expect(exported(NOW, window(120, 180, { v: 4 }))[1]).toEqual({ name: 'c', value: 7, time: [0, 180] });
   });
 
   test('never go back: what comes late is just behind the latest', () => {
-    const { window, tell, of } = told('window');
-    tell(NOW, window(60, 120, { v: 2 }));
-    expect(of('c', tell(NOW, window(0, 60, { v: 1 })))).toEqual([[60, 120.001]]);
-    expect(of('c', tell(NOW, window(0, 60, { v: 1, a: 'another series' })))).toEqual([[0, 60]]);
+    const { window, exported, of } = told('window');
+    exported(NOW, window(60, 120, { v: 2 }));
+    expect(of('c', exported(NOW, window(0, 60, { v: 1 })))).toEqual([[60, 120.001]]);
+    expect(of('c', exported(NOW, window(0, 60, { v: 1, a: 'another series' })))).toEqual([[0, 60]]);
   });
 
   test('of windows that are tried again stand behind all that may have arrived, and do not fall', () => {
@@ -154,32 +154,32 @@ describe('sums since a start', () => {
   });
 
   test('of windows of now begin with the program', () => {
-    const { window, tell, of } = told('window');
-    expect(of('c', tell(NOW, window(BEGUN - 5, NOW, { v: 1 })))).toEqual([[BEGUN, NOW]]);
+    const { window, exported, of } = told('window');
+    expect(of('c', exported(NOW, window(BEGUN - 5, NOW, { v: 1 })))).toEqual([[BEGUN, NOW]]);
   });
 
   test('hold until now when nothing comes any more, and until the latest window while windows come', () => {
-    const { window, tell, again, of } = told('window');
-    tell(NOW, window(0, 60, { v: 1, a: 'x' }));
-    tell(NOW, window(60, 120, { v: 1, a: 'y' }));
-    expect(again(NOW).map(({ time }) => time[1])).toEqual([120, 120]);
-    expect(of('c', tell(NOW, window(120, 180, { v: 1, a: 'x' })))).toEqual([[0, 180]]);
-    again(NOW);
-    expect(again(NOW + 60).map(({ time }) => time[1])).toEqual([NOW + 60, NOW + 60]);
+    const { window, exported, timed, of } = told('window');
+    exported(NOW, window(0, 60, { v: 1, a: 'x' }));
+    exported(NOW, window(60, 120, { v: 1, a: 'y' }));
+    expect(timed(NOW).map(({ time }) => time[1])).toEqual([120, 120]);
+    expect(of('c', exported(NOW, window(120, 180, { v: 1, a: 'x' })))).toEqual([[0, 180]]);
+    timed(NOW);
+    expect(timed(NOW + 60).map(({ time }) => time[1])).toEqual([NOW + 60, NOW + 60]);
   });
 
   test('never go back when they hold, also after a window that ends later than now', () => {
-    const { window, tell, again } = told('window');
-    tell(NOW, window(NOW - 30, NOW + 30, { v: 1 }));
-    again(NOW);
-    expect(again(NOW).map(({ time }) => time[1])).toEqual([NOW + 30]);
+    const { window, exported, timed } = told('window');
+    exported(NOW, window(NOW - 30, NOW + 30, { v: 1 }));
+    timed(NOW);
+    expect(timed(NOW).map(({ time }) => time[1])).toEqual([NOW + 30]);
   });
 
   test('that begin anew do so behind all that was told', () => {
-    const { window, tell, restart, of } = told('window');
-    tell(NOW, window(0, 60, { v: 1 }));
+    const { window, exported, restart, of } = told('window');
+    exported(NOW, window(0, 60, { v: 1 }));
     restart();
-    expect(of('c', tell(NOW, window(0, 60, { v: 1 })))).toEqual([[60, 60.001]]);
-    expect(of('c', tell(NOW, window(60, 120, { v: 1 })))).toEqual([[60, 120]]);
+    expect(of('c', exported(NOW, window(0, 60, { v: 1 })))).toEqual([[60, 60.001]]);
+    expect(of('c', exported(NOW, window(60, 120, { v: 1 })))).toEqual([[60, 120]]);
   });
 });

@@ -17,7 +17,7 @@ export class PointTimes {
   readonly #isDelta: (kind: Metric['kind']) => boolean;
   readonly #restarts = new Map<string, bigint>();
   /** What the collector was told, by source, metric and key; only of sums since a start whose windows have a time of their own. */
-  readonly #told = new Map<string, Map<string, Map<string, TimeSpan>>>();
+  readonly #exported = new Map<string, Map<string, Map<string, TimeSpan>>>();
   /** The latest that was told of a source. */
   readonly #reached = new Map<string, bigint>();
   /** Sources with windows since the last refresh. */
@@ -36,7 +36,7 @@ export class PointTimes {
     return this.#withoutCovered(points, now).map((point) => {
       if (!this.#isSum(point)) return { ...point, time: this.#ownTime(point, now) };
       const series = seriesOf(point);
-      const time = this.#next(point, last.get(series) ?? this.#toldOf(point), now);
+      const time = this.#next(point, last.get(series) ?? this.#exportedOf(point), now);
       last.set(series, time);
       return { ...point, time };
     });
@@ -46,25 +46,25 @@ export class PointTimes {
    * Of sums that are sent again, because they still hold: until now. While windows of a source come they hold as long as
    * the latest of these says, so that windows of the past which are still to come do not all end up at now.
    */
-  again(points: readonly PendingPoint[], now: bigint): TimedPoint[] {
+  timed(points: readonly PendingPoint[], now: bigint): TimedPoint[] {
     const timed = points.map((point) => {
       const { metric } = point;
-      const told = this.#toldOf(point);
-      if (told === undefined) return { ...point, time: { start: this.#startOf(metric), end: now } };
+      const exported = this.#exportedOf(point);
+      if (exported === undefined) return { ...point, time: { start: this.#startOf(metric), end: now } };
       const until = this.#busy.has(metric.source) ? (this.#reached.get(metric.source) ?? now) : now;
-      return { ...point, time: { start: told.start, end: later(told.end, until) } };
+      return { ...point, time: { start: exported.start, end: later(exported.end, until) } };
     });
     this.#busy.clear();
     return timed;
   }
 
   /** These have been sent, or may have been. */
-  tell(points: readonly TimedPoint[]): void {
+  exported(points: readonly TimedPoint[]): void {
     for (const point of points) {
       const { metric, total, window, time } = point;
-      if (!this.#isSum(point) || (window === undefined && this.#toldOf(point) === undefined)) continue;
+      if (!this.#isSum(point) || (window === undefined && this.#exportedOf(point) === undefined)) continue;
       if (window !== undefined) this.#busy.add(metric.source);
-      const metrics = emplaced(this.#told, metric.source, () => new Map<string, Map<string, TimeSpan>>());
+      const metrics = emplaced(this.#exported, metric.source, () => new Map<string, Map<string, TimeSpan>>());
       emplaced(metrics, metric.id, () => new Map<string, TimeSpan>()).set(total.key, time);
       this.#reached.set(metric.source, later(this.#reached.get(metric.source) ?? 0n, time.end));
     }
@@ -78,7 +78,7 @@ export class PointTimes {
   /** The sums of a source begin anew, after all that was told of them. */
   restart(source: string, now: bigint): void {
     this.#restarts.set(source, this.#reached.get(source) ?? now);
-    this.#told.delete(source);
+    this.#exported.delete(source);
   }
 
   /**
@@ -88,8 +88,8 @@ export class PointTimes {
   #withoutCovered(points: readonly PendingPoint[], now: bigint): PendingPoint[] {
     const covered = new Set<string>();
     const goes = (point: PendingPoint): boolean => {
-      const told = this.#isSum(point) ? this.#toldOf(point) : undefined;
-      if (told === undefined || ownEnd(point, now) > told.end) return true;
+      const exported = this.#isSum(point) ? this.#exportedOf(point) : undefined;
+      if (exported === undefined || ownEnd(point, now) > exported.end) return true;
       const series = seriesOf(point);
       const isLast = !covered.has(series);
       covered.add(series);
@@ -109,11 +109,11 @@ export class PointTimes {
   }
 
   /** Of a sum since a start, behind what was told of it. */
-  #next(point: PendingPoint, told: TimeSpan | undefined, now: bigint): TimeSpan {
+  #next(point: PendingPoint, exported: TimeSpan | undefined, now: bigint): TimeSpan {
     const { metric, window } = point;
-    if (window === undefined && told === undefined) return { start: this.#startOf(metric), end: now };
-    const start = told?.start ?? this.#firstStart(metric, window as TimeSpan);
-    return { start, end: later(ownEnd(point, now), (told?.end ?? start) + STEP) };
+    if (window === undefined && exported === undefined) return { start: this.#startOf(metric), end: now };
+    const start = exported?.start ?? this.#firstStart(metric, window as TimeSpan);
+    return { start, end: later(ownEnd(point, now), (exported?.end ?? start) + STEP) };
   }
 
   #isSum({ metric: { kind } }: PendingPoint): boolean {
@@ -131,8 +131,8 @@ export class PointTimes {
     return later(restart ?? this.#begun, start);
   }
 
-  #toldOf({ metric, total }: PendingPoint): TimeSpan | undefined {
-    return this.#told.get(metric.source)?.get(metric.id)?.get(total.key);
+  #exportedOf({ metric, total }: PendingPoint): TimeSpan | undefined {
+    return this.#exported.get(metric.source)?.get(metric.id)?.get(total.key);
   }
 }
 

@@ -39,8 +39,8 @@ export function requestOf(context: RequestContext): RequestParts {
     return { method, url: next ?? withQuery(where, queryOf(parameters)), headers, body: undefined };
   }
   const isHome = isSameHost(new URL(url), new URL(where));
-  const told = isHome ? parameters : parameters.filter(({ name }) => !looksSecret(name));
-  const body = JSON.stringify(Object.fromEntries(told.map(({ name, value }) => [name, value])));
+  const shown = isHome ? parameters : parameters.filter(({ name }) => !looksSecret(name));
+  const body = JSON.stringify(Object.fromEntries(shown.map(({ name, value }) => [name, value])));
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   return { method, url: where, headers: hasType ? headers : { ...headers, 'Content-Type': 'application/json' }, body };
 }

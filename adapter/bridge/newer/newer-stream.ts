@@ -87,7 +87,7 @@ export class NewerStream implements ResponseControl {
     const honoured: Record<string, unknown> = {};
     if (stream !== undefined) for (const [name] of lists) honoured[name] = true;
     if (uris.size > 0) honoured['resourceSubscriptions'] = [...uris];
-    this.#say({ method: 'notifications/subscriptions/acknowledged', params: { notifications: honoured } });
+    this.#notify({ method: 'notifications/subscriptions/acknowledged', params: { notifications: honoured } });
     while (stream !== undefined && !this.#aborter.signal.aborted) {
       // oxlint-disable-next-line no-await-in-loop -- One stream comes after the other.
       const { lastEventId } = await stream.ended;
@@ -139,7 +139,7 @@ export class NewerStream implements ResponseControl {
     return answer?.message?.result !== undefined;
   }
 
-  #say(message: { readonly method: string; readonly params: Record<string, unknown> }): void {
+  #notify(message: { readonly method: string; readonly params: Record<string, unknown> }): void {
     this.#client.message(this.#tagged(JSON.stringify({ jsonrpc: '2.0', ...message })));
   }
 

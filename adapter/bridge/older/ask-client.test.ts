@@ -34,7 +34,7 @@ beforeEach(() => {
 });
 afterEach(() => bus.close());
 
-const say = (text: string): void => {
+const send = (text: string): void => {
   raw.push(text);
   said.push(JSON.parse(text) as (typeof said)[number]);
   onSaid.resolve();
@@ -43,7 +43,7 @@ const say = (text: string): void => {
 const saidAtLeast = async (count: number): Promise<void> => {
   while (said.length < count) await onSaid.promise;
 };
-const ask = (...questions: Question[]): Promise<Answers> => askClient({ bus, key, say }, questions, aborter.signal);
+const ask = (...questions: Question[]): Promise<Answers> => askClient({ bus, key, send }, questions, aborter.signal);
 const answer = async (index: number, rest: string, to = key): Promise<unknown> => {
   await saidAtLeast(index + 1);
   const idText = JSON.stringify(said[index]?.id);

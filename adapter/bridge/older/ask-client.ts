@@ -25,7 +25,7 @@ export const isAskedId = (idText: string): boolean => idText.startsWith(`"${ID_P
  * @param say takes the requests (JSON texts)
  */
 export async function askClient(
-  { bus, key, say }: { readonly bus: MessageBus; readonly key: BusKey; readonly say: (text: string) => void },
+  { bus, key, send }: { readonly bus: MessageBus; readonly key: BusKey; readonly send: (text: string) => void },
   questions: readonly Question[],
   signal: AbortSignal,
 ): Promise<Answers> {
@@ -53,12 +53,12 @@ export async function askClient(
       stops.push(await bus.follow(key, answerCarrier(idText), null, onAnswer));
       signal.throwIfAborted();
       open.add(idText);
-      say(requestText(question, idText));
+      send(requestText(question, idText));
     }
     return await done.promise;
   } finally {
     signal.removeEventListener('abort', onAbort);
-    for (const idText of open) say(cancelledText(idText));
+    for (const idText of open) send(cancelledText(idText));
     await Promise.allSettled(stops.map((stop) => stop()));
   }
 }

@@ -7,7 +7,7 @@ import type { ResponseControl, Upstream } from '../../exchange/upstream.ts';
 import { CHANGING_LISTS } from '../wire/changing-lists.ts';
 import type { ClientSide } from '../wire/client-side.ts';
 import { bodyOf, type ClientIdentity, newerHeaders, newerRequest } from '../wire/newer-request.ts';
-import type { Told } from './older-greeting.ts';
+import type { OfferedChanges } from './older-greeting.ts';
 import { pause } from '../../../lib/pause.ts';
 import { errorCode, isSuspect } from './refusals.ts';
 import { Round, type RoundAnswer } from '../wire/round.ts';
@@ -24,7 +24,7 @@ export interface ListenDeps {
   readonly upstream: Upstream;
   readonly headers: readonly string[];
   readonly client: ClientIdentity;
-  readonly told: Told;
+  readonly offered: OfferedChanges;
   /** URIs that the client has subscribed to, which change while it listens. */
   readonly subscriptions: ReadonlySet<string>;
   /** Whether the server still speaks the newer revision; rejects when it does not say. */
@@ -116,14 +116,14 @@ export class ListenStream implements ResponseControl {
   /** What a client may have missed while nothing was listened to. */
   #tellChanges(): void {
     for (const [name, , method] of CHANGING_LISTS) {
-      if (this.#deps.told[name] === true) this.#client.message(`{"jsonrpc":"2.0","method":"${method}"}`);
+      if (this.#deps.offered[name] === true) this.#client.message(`{"jsonrpc":"2.0","method":"${method}"}`);
     }
   }
 
   #listen(): Listening {
-    const { upstream, headers, client, told, subscriptions } = this.#deps;
+    const { upstream, headers, client, offered, subscriptions } = this.#deps;
     const filter: ChangeFilter = {
-      ...told,
+      ...offered,
       ...(subscriptions.size > 0 && { resourceSubscriptions: [...subscriptions] }),
     };
     const id = `mcpa-${randomUUID()}`;

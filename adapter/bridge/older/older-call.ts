@@ -33,7 +33,7 @@ export interface OlderCallDeps {
   readonly parameters: (
     headers: readonly string[],
     tool: string,
-    again: boolean,
+    isRepeat: boolean,
   ) => Promise<readonly ParameterHeader[]>;
   /** Asks the server anew whether it still speaks the newer revision; rejects when it does not say. */
   readonly isStillNewer: () => Promise<boolean>;
@@ -164,10 +164,10 @@ export class OlderCall implements ResponseControl {
     }
   }
 
-  async #send(parts: NewerParts, again: boolean): Promise<RoundAnswer> {
+  async #send(parts: NewerParts, isRepeat: boolean): Promise<RoundAnswer> {
     const { message, text, headers, holder } = this.#request;
     const tool = message.method === 'tools/call' ? message.params['name'] : undefined;
-    const declared = typeof tool === 'string' ? await this.#deps.parameters(headers, tool, again) : [];
+    const declared = typeof tool === 'string' ? await this.#deps.parameters(headers, tool, isRepeat) : [];
     this.#aborter.signal.throwIfAborted();
     const own = parts.progressToken;
     const token = own === undefined ? undefined : { own, client: tokenIn(text) ?? own };
@@ -217,9 +217,9 @@ export class OlderCall implements ResponseControl {
     if (share?.set(kept) === false) throw answersOverloaded();
     const limit = AbortSignal.timeout(Math.max(1, Math.ceil(until - performance.now())));
     const signal = AbortSignal.any([this.#aborter.signal, limit]);
-    const say = (asked: string): void => this.#client.message(asked);
+    const send = (asked: string): void => this.#client.message(asked);
     try {
-      return await askClient({ bus: this.#deps.bus, key, say }, questions, signal);
+      return await askClient({ bus: this.#deps.bus, key, send }, questions, signal);
     } catch (error) {
       if (limit.aborted && !this.#aborter.signal.aborted) throw this.#tooLong();
       throw error;

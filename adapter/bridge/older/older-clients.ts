@@ -150,7 +150,7 @@ export class OlderClients {
       {
         upstream,
         bus,
-        parameters: (headers, tool, again) => this.#parameters(headers, tool, again),
+        parameters: (headers, tool, isRepeat) => this.#parameters(headers, tool, isRepeat),
         isStillNewer: () => this.#isStillNewer(request.headers),
         onRounds,
         limits: this.#deps.limits,
@@ -234,11 +234,11 @@ export class OlderClients {
     return (await this.discover(headers)) !== undefined;
   }
 
-  async #parameters(headers: readonly string[], tool: string, again: boolean): Promise<readonly ParameterHeader[]> {
+  async #parameters(headers: readonly string[], tool: string, isRepeat: boolean): Promise<readonly ParameterHeader[]> {
     const { serverId, upstream, redact } = this.#deps;
     const base = credentialHeaders(headers);
     const request = { serverId, upstream, redact, inventory: this.#inventory, clientKey: credentialKey(headers), base };
-    const { byTool } = await this.#listings.of({ ...request, inSession: undefined }, again);
+    const { byTool } = await this.#listings.of({ ...request, inSession: undefined }, isRepeat);
     return byTool.get(tool) ?? [];
   }
 

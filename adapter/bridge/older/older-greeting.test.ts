@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Discovery } from './discoveries.ts';
-import { olderGreeting, takesSubscriptions, toldOf } from './older-greeting.ts';
+import { olderGreeting, takesSubscriptions, offeredChanges } from './older-greeting.ts';
 
 const discovery = (capabilities: Record<string, unknown> = {}, more: Partial<Discovery> = {}): Discovery => ({
   capabilities,
@@ -54,11 +54,11 @@ describe('the answer to initialize', () => {
 });
 
 test('what a server tells of its changes', () => {
-  expect(toldOf(discovery({ tools: { listChanged: true }, prompts: { listChanged: 'yes' }, resources: true }))).toEqual(
-    {
-      toolsListChanged: true,
-    },
-  );
+  expect(
+    offeredChanges(discovery({ tools: { listChanged: true }, prompts: { listChanged: 'yes' }, resources: true })),
+  ).toEqual({
+    toolsListChanged: true,
+  });
   expect(takesSubscriptions(discovery({ resources: { subscribe: true } }))).toBe(true);
   expect(takesSubscriptions(discovery({ resources: {} }))).toBe(false);
 });

@@ -25,13 +25,13 @@ function named(info: unknown): Record<string, unknown> {
 }
 
 /** What of its changes a server tells on a stream (MCP 2026-07-28, subscriptions). */
-export interface Told {
+export interface OfferedChanges {
   readonly toolsListChanged?: true;
   readonly promptsListChanged?: true;
   readonly resourcesListChanged?: true;
 }
 
-export function toldOf({ capabilities }: Discovery): Told {
+export function offeredChanges({ capabilities }: Discovery): OfferedChanges {
   const says = (name: string): boolean => flag(capabilities[name], 'listChanged');
   return {
     ...(says('tools') && { toolsListChanged: true as const }),

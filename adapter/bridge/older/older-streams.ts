@@ -3,7 +3,7 @@ import { ClientSide } from '../wire/client-side.ts';
 import type { Discovery } from './discoveries.ts';
 import { ListenStream } from './listen-stream.ts';
 import { identityOf } from '../wire/newer-request.ts';
-import { takesSubscriptions, toldOf } from './older-greeting.ts';
+import { takesSubscriptions, offeredChanges } from './older-greeting.ts';
 import { Registry } from './registry.ts';
 import type { UntoldChange } from '../../state/message-bus.ts';
 
@@ -53,14 +53,14 @@ export class OlderStreams {
       const discovery = await this.#deps.discover(request.headers);
       if (isOver) return;
       if (discovery === undefined) return client.lost();
-      const told = toldOf(discovery);
-      if (Object.keys(told).length === 0 && !takesSubscriptions(discovery)) {
+      const offered = offeredChanges(discovery);
+      if (Object.keys(offered).length === 0 && !takesSubscriptions(discovery)) {
         return client.refused({ status: 405, headers: {}, upstreamSessionId: null }, Buffer.alloc(0));
       }
       const uris = new Set(takesSubscriptions(discovery) ? subscriptions : []);
       const { headers } = request;
       const { upstream, onLeftOut } = this.#deps;
-      const deps = { upstream, onLeftOut, headers, client: identityOf(initializeParams), told };
+      const deps = { upstream, onLeftOut, headers, client: identityOf(initializeParams), offered };
       const isStillNewer = (): Promise<boolean> => this.#deps.isStillNewer(headers);
       stream = new ListenStream({ ...deps, subscriptions: uris, isStillNewer }, client);
       if (isPaused) stream.pause();

@@ -2,12 +2,12 @@ import { locate } from '../../exchange/scanning/json-scan.ts';
 import type { MessageBus, UntoldChange } from '../../state/message-bus.ts';
 import { isObject, objectOf } from '../wire/json-object.ts';
 import type { Discovery } from './discoveries.ts';
-import type { Told } from './older-greeting.ts';
+import type { OfferedChanges } from './older-greeting.ts';
 
 /** Parts of a filter of `subscriptions/listen` (MCP 2026-07-28, subscriptions). */
 const CHANGES = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged', 'resourceSubscriptions'] as const;
 
-export type ChangeFilter = Told & { readonly resourceSubscriptions?: readonly string[] };
+export type ChangeFilter = OfferedChanges & { readonly resourceSubscriptions?: readonly string[] };
 
 const ACKNOWLEDGED = '"notifications/subscriptions/acknowledged"';
 /** A server may be another release by then. */

@@ -145,7 +145,7 @@ export class ParkedCall implements Reply {
         this.#ask(asked);
         return undefined;
       }
-      if (this.#isParked) return this.#say({ type: 'message', text });
+      if (this.#isParked) return this.#publish({ type: 'message', text });
     }
     if (this.#isParked) {
       return message.kind === 'response' ? this.#respond(message) : undefined;
@@ -221,7 +221,7 @@ export class ParkedCall implements Reply {
     this.#operation.parked ??= new ParkedTime();
     this.#operation.parked.begin();
     if (!isFirst) {
-      await this.#say({ type: 'asks', result });
+      await this.#publish({ type: 'asks', result });
       this.#round = round;
       return;
     }
@@ -277,7 +277,7 @@ export class ParkedCall implements Reply {
     if (order.type === 'cancel') return this.#giveUp(new AdapterError('cancelled'));
     if (order.round !== this.#deps.rounds + this.#round || this.#operation.parked?.isOn !== true) return;
     if (order.type === 'repeat') {
-      this.#say({ type: 'asks', result: this.#asks }, order.carrier).catch((error: unknown) => this.#giveUp(error));
+      this.#publish({ type: 'asks', result: this.#asks }, order.carrier).catch((error: unknown) => this.#giveUp(error));
       return;
     }
     clearTimeout(this.#expiry);
@@ -289,7 +289,7 @@ export class ParkedCall implements Reply {
 
   // ── what whoever waits hears ───────────────────────────────────────────────────────────────────────────────────
 
-  async #say(entry: ParkedEntry, carrier = after(this.#deps.rounds + this.#round)): Promise<void> {
+  async #publish(entry: ParkedEntry, carrier = after(this.#deps.rounds + this.#round)): Promise<void> {
     const { bus, serverId } = this.#deps;
     const message = JSON.stringify(entry);
     const isAnswer = entry.type !== 'message';
@@ -308,15 +308,17 @@ export class ParkedCall implements Reply {
     const urls = message.streamed === undefined ? urlQuestions(text) : undefined;
     if (urls !== undefined) {
       const result = await this.#urlResult(urls);
-      return this.#say(result === undefined ? { type: 'response', text: this.#needsUrls() } : { type: 'asks', result });
+      return this.#publish(
+        result === undefined ? { type: 'response', text: this.#needsUrls() } : { type: 'asks', result },
+      );
     }
-    await this.#say({ type: 'response', text });
+    await this.#publish({ type: 'response', text });
   }
 
   async #endParked(ending: Ending): Promise<void> {
     try {
       if (!this.#hasAnswer) {
-        await this.#say({ type: 'response', text: ending.text ?? this.#deps.errorText(ending) });
+        await this.#publish({ type: 'response', text: ending.text ?? this.#deps.errorText(ending) });
       }
       await this.#free();
     } catch (error) {

@@ -31,8 +31,8 @@ export function forwarding<T, Witness>(
         (target) => (target as Record<string, AnyMethod>)[name]?.(...args) ?? Promise.reject(new TypeError(name)),
         step !== 'at once',
       );
-      const told = typeof step === 'function' ? witness() : undefined;
-      if (told !== undefined) await (step as (...values: unknown[]) => unknown)(told, result, ...args);
+      const observer = typeof step === 'function' ? witness() : undefined;
+      if (observer !== undefined) await (step as (...values: unknown[]) => unknown)(observer, result, ...args);
       return result;
     };
   const methods = Object.entries(steps).map(([name, step]) => [name, forward(name, step)]);

@@ -34,7 +34,7 @@ export class Losses {
     return (reason, count, error) => {
       this.#dropped.add(count, { signal, reason });
       if (reason === 'export_failed') this.failed(signal, error);
-      else this.#say(`${signal} ${reason}`, { signal, reason, error: error?.message }, 'telemetry was dropped');
+      else this.#log(`${signal} ${reason}`, { signal, reason, error: error?.message }, 'telemetry was dropped');
     };
   };
 
@@ -42,15 +42,15 @@ export class Losses {
   failed(signal: Signal, error: unknown): void {
     this.#failures.add(1, { signal });
     const text = error instanceof Error ? error.message : String(error);
-    this.#say(signal, { signal, error: text }, 'the collector has not accepted an export');
+    this.#log(signal, { signal, error: text }, 'the collector has not accepted an export');
   }
 
   /** What OpenTelemetry's libraries say themselves, such as that the collector has refused a part. */
   said(message: string): void {
-    this.#say('', { message }, 'from the exporters');
+    this.#log('', { message }, 'from the exporters');
   }
 
-  #say(kind: string, fields: object, message: string): void {
+  #log(kind: string, fields: object, message: string): void {
     const now = this.#now();
     if (now - (this.#last.get(kind) ?? -Infinity) < SILENCE_MS) return;
     this.#last.set(kind, now);

@@ -133,10 +133,10 @@ export class Signals {
 
   async #startExports(options: TelemetryOptions, resource: Resource): Promise<void> {
     const settings = this.#settings;
-    const say = (message: string): void => this.losses.said(message);
+    const log = (message: string): void => this.losses.said(message);
     const quiet = (): void => {};
     // Its errors are failed exports, of which the exporters themselves tell.
-    const logger = { error: quiet, warn: say, info: quiet, debug: quiet, verbose: quiet };
+    const logger = { error: quiet, warn: log, info: quiet, debug: quiet, verbose: quiet };
     diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
     const metrics = new MetricExport({
       exporter: await createMetricExporter(settings),

@@ -8,9 +8,9 @@ import type { SessionRecord } from '../../state/state-store.ts';
 import type { ToolSource } from '../tool-source.ts';
 import type { NormalisedList } from './normalised-lists.ts';
 
-const MAX_TOLD = 10_000;
+const MAX_LOGGED = 10_000;
 /** An upstream that changes its tools all the time does not write the log. */
-const TELL_EVERY_MS = 60_000;
+const LOG_EVERY_MS = 60_000;
 
 export type DriftOutcome = 'warn' | 'block_baseline_subset' | 'block_error' | 'block_error_invalidate_session';
 
@@ -26,7 +26,7 @@ export class DriftResponse {
   readonly #pinning: ToolDefinitionPinning;
   readonly #events: DriftResponseEvents;
   /** By session: the list whose drift was told last. */
-  readonly #told = new LRUCache<string, { readonly list: string; readonly at: number }>({ max: MAX_TOLD });
+  readonly #logged = new LRUCache<string, { readonly list: string; readonly at: number }>({ max: MAX_LOGGED });
 
   constructor(pinning: ToolDefinitionPinning, events: DriftResponseEvents) {
     this.#pinning = pinning;
@@ -38,10 +38,10 @@ export class DriftResponse {
     const { sessionId, principal } = record;
     const who = isWorkspace(record) ? `${principal}\n${clientKey}` : sessionId;
     this.#events.onDriftSeen?.(this.#driftOutcome(record));
-    const told = this.#told.get(who);
+    const last = this.#logged.get(who);
     const now = Date.now();
-    if (told !== undefined && (told.list === list.baseline.fingerprint || now < told.at + TELL_EVERY_MS)) return;
-    this.#told.set(who, { list: list.baseline.fingerprint, at: now });
+    if (last !== undefined && (last.list === list.baseline.fingerprint || now < last.at + LOG_EVERY_MS)) return;
+    this.#logged.set(who, { list: list.baseline.fingerprint, at: now });
     this.#events.onDrift?.(sessionId, previewOf(drift));
   }
 

@@ -76,8 +76,8 @@ function parseServer(id: string, server: unknown): ServerComparison {
 function parseFound(server: unknown, state: DefinitionState): FoundDefinitions {
   const all = listAt(server, state).flatMap((one) => parseDefinition(one) ?? []);
   const listed = all.slice(0, MAX_LISTED);
-  const told = numberAt(server, 'more', state) ?? 0;
-  const more = Number.isSafeInteger(told) && told > 0 ? told : 0;
+  const count = numberAt(server, 'more', state) ?? 0;
+  const more = Number.isSafeInteger(count) && count > 0 ? count : 0;
   return { listed, more: more + all.length - listed.length };
 }
 

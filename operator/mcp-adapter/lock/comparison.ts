@@ -41,9 +41,9 @@ export function comparisonOf(
   before: Pick<McpToolLockStatus, 'pending'> = {},
   nameOf: NameOf = () => undefined,
 ): Comparison {
-  const told = health.flatMap(({ pod, toolLock }) => (toolLock === undefined ? [] : [{ pod, toolLock }]));
+  const reports = health.flatMap(({ pod, toolLock }) => (toolLock === undefined ? [] : [{ pod, toolLock }]));
   const compared = Map.groupBy(
-    told.flatMap(({ toolLock }) => toolLock.servers.filter(({ comparedAt }) => comparedAt !== undefined)),
+    reports.flatMap(({ toolLock }) => toolLock.servers.filter(({ comparedAt }) => comparedAt !== undefined)),
     ({ id }) => id,
   );
   const all = [...new Set(servers)].toSorted().map((id) => {
@@ -58,8 +58,10 @@ export function comparisonOf(
     ).slice(0, MAX_PENDING),
     counts: sums(all.map(({ counts }) => counts)),
     comparedAt: times.length === 0 ? undefined : Math.max(...times),
-    mode: told.every(({ toolLock }) => toolLock.mode === 'audit') && told.length > 0 ? 'audit' : 'enforce',
-    problems: told.flatMap(({ pod, toolLock: { problem } }) => (problem === undefined ? [] : [`${pod}: ${problem}`])),
+    mode: reports.every(({ toolLock }) => toolLock.mode === 'audit') && reports.length > 0 ? 'audit' : 'enforce',
+    problems: reports.flatMap(({ pod, toolLock: { problem } }) =>
+      problem === undefined ? [] : [`${pod}: ${problem}`],
+    ),
     silent: health.filter(({ toolLock }) => toolLock === undefined).map(({ pod }) => pod),
   };
 }

@@ -11,11 +11,11 @@ export function authCondition(health: readonly PodHealth[]): DesiredCondition | 
     reason,
     message,
   });
-  const told = health.flatMap(({ pod, issuers }) => (issuers === undefined ? [] : [{ pod, issuers }]));
-  if (told.length === 0) return undefined;
-  const names = [...new Set(told.flatMap(({ issuers }) => issuers.map(({ issuer }) => issuer)))].sort();
+  const reports = health.flatMap(({ pod, issuers }) => (issuers === undefined ? [] : [{ pod, issuers }]));
+  if (reports.length === 0) return undefined;
+  const names = [...new Set(reports.flatMap(({ issuers }) => issuers.map(({ issuer }) => issuer)))].sort();
   const lacking = (issuer: string, state: string): string[] =>
-    told
+    reports
       .filter(({ issuers }) => issuers.some((one) => one.issuer === issuer && one.keys === state))
       .map(({ pod }) => pod);
 

@@ -15,12 +15,12 @@ const WHAT = {
  */
 export function fileRulesCondition(health: readonly PodHealth[], hasRules: boolean): DesiredCondition | undefined {
   if (!hasRules) return undefined;
-  const told = health.flatMap(({ servers }) =>
+  const reports = health.flatMap(({ servers }) =>
     servers.flatMap(({ id, fileRules = [] }) =>
       fileRules.map(({ entry, reason }) => `adapters[${entry}] of the server ${id} ${WHAT[reason]}`),
     ),
   );
-  const problems = [...new Set(told)].sort();
+  const problems = [...new Set(reports)].sort();
   if (problems.length === 0) {
     const message =
       'No entry of adapters names a tool or an argument that its server lacks, as far as they were listed';

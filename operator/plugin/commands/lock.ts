@@ -41,7 +41,7 @@ export const create: Run = async (args, context) => {
   const { apiVersion, kind } = MCP_TOOL_LOCKS;
   const lock = { apiVersion, kind, metadata: { name, namespace }, spec: { adapterRef: { name } } };
   const made = await askedLock(cluster, name, { action: 'create', lock, servers: values.server ?? [] });
-  told(made, context);
+  printNotes(made, context);
   if (made.exitCode === WRONG_USE) return WRONG_USE;
   const object = lockOf(lock, made.text);
   if (isDry) return shown(object, format, made, context);
@@ -71,7 +71,7 @@ export const diff: Run = async (args, context) => {
   const differences = found.text.trimEnd();
   if (!isText) streams.out(printed(format, parseJson(differences, ANSWER_LIMITS) as object, () => ''));
   else if (differences !== '') streams.out(coloured(differences));
-  told(found, context);
+  printNotes(found, context);
   return found.exitCode;
 };
 
@@ -85,7 +85,7 @@ export const approve: Run = async (args, context) => {
   const before = await lockInForce(cluster, name);
   const lock = asWritten(before);
   const done = await askedLock(cluster, name, { action: 'approve', lock, servers: values.server ?? [], names });
-  told(done, context);
+  printNotes(done, context);
   if (done.exitCode === WRONG_USE) return WRONG_USE;
   const object = lockOf(lock, done.text);
   if (isDry) return shown(object, format, done, context);
@@ -101,7 +101,7 @@ export const approve: Run = async (args, context) => {
 };
 
 /** What was asked for and is not done, or differs, in words. */
-function told({ notes }: PodLockAnswer, { streams }: CommandContext): void {
+function printNotes({ notes }: PodLockAnswer, { streams }: CommandContext): void {
   for (const note of notes) streams.err(coloured(note));
 }
 

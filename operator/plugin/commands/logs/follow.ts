@@ -57,13 +57,13 @@ export async function follow({ pods, log, print, signal, lookMs = LOOK_MS }: Fol
   }
 }
 
-async function linesOf(log: AsyncIterable<Uint8Array>, told: (line: string) => void): Promise<void> {
+async function linesOf(log: AsyncIterable<Uint8Array>, onLine: (line: string) => void): Promise<void> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const part of log) {
     const lines = (rest + decoder.decode(part, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
     if (rest.length > MAX_LINE_CHARS) rest = '';
-    for (const line of lines) if (line !== '') told(line);
+    for (const line of lines) if (line !== '') onLine(line);
   }
 }

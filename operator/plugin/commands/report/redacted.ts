@@ -24,7 +24,7 @@ export class Redactor {
     const { name, namespace, generation, annotations } = metadata;
     const { creationTimestamp } = metadata as { readonly creationTimestamp?: unknown };
     const own = Object.entries(annotations ?? {}).filter(([key]) => key.startsWith('mcpadapter.io/'));
-    const told = isObject(spec) ? SPEC.flatMap((key) => (key in spec ? [[key, spec[key]] as const] : [])) : [];
+    const shown = isObject(spec) ? SPEC.flatMap((key) => (key in spec ? [[key, spec[key]] as const] : [])) : [];
     const configured = isObject(spec)
       ? CONFIGURATIONS.flatMap((key) => (key in spec ? [[key, this.#hide(spec[key], '', false)] as const] : []))
       : [];
@@ -33,7 +33,7 @@ export class Redactor {
       kind,
       metadata: { name, namespace, generation, creationTimestamp, annotations: Object.fromEntries(own) },
       spec: {
-        ...Object.fromEntries([...told, ...configured]),
+        ...Object.fromEntries([...shown, ...configured]),
         env: listAt(spec, 'env').map((one) => this.#variable(one)),
       },
       status,

@@ -53,7 +53,7 @@ const podRow = ({ pod, error }: PodSaid): PodRow => ({
 
 export function sourceText({ name, namespace, group, conditions, pods, owner, state }: SourcePage): string {
   const head = visible(`ApiScrapeSource ${namespace}/${name}   group ${group}, scraped by ${owner ?? 'no pod'}`);
-  const told = table(
+  const settings = table(
     ['CONDITION', 'STATUS', 'REASON', 'MESSAGE'],
     conditions.filter(isObject).map((one) => ['type', 'status', 'reason', 'message'].map((key) => textAt(one, key))),
   );
@@ -61,6 +61,11 @@ export function sourceText({ name, namespace, group, conditions, pods, owner, st
   const states = Object.entries(state ?? {})
     .filter(([key, value]) => key !== 'owner' && value !== null)
     .map(([key, value]) => [key.replaceAll('_', ' '), typeof value === 'string' ? value : JSON.stringify(value)]);
-  const parts = [head, told, table(['POD', 'SHARD', 'READY', 'PHASE', 'NOTE'], rows), table(['STATE', 'IS'], states)];
+  const parts = [
+    head,
+    settings,
+    table(['POD', 'SHARD', 'READY', 'PHASE', 'NOTE'], rows),
+    table(['STATE', 'IS'], states),
+  ];
   return parts.filter((part) => part !== '').join('\n\n');
 }
