@@ -15,6 +15,7 @@ import type { ClientSide } from '../wire/client-side.ts';
 import { type Asks, bodyOf } from '../wire/newer-request.ts';
 import { newerResponse } from './newer-result.ts';
 import { olderRequest, type OwnNames } from './older-request.ts';
+import { OwnAnswers } from './own-answers.ts';
 import type { Hearing } from './session-hearing.ts';
 import { Round, type RoundAnswer, RoundFailed } from '../wire/round.ts';
 
@@ -63,6 +64,7 @@ export class NewerCall implements ResponseControl {
   readonly #deps: NewerCallDeps;
   readonly #request: NewerRequest;
   readonly #client: ClientSide;
+  readonly #answers: OwnAnswers;
   /** Why it was given up. */
   #reason: Error | undefined;
   /** Of the wait between two streams. */
@@ -82,6 +84,7 @@ export class NewerCall implements ResponseControl {
     this.#deps = deps;
     this.#request = request;
     this.#client = client;
+    this.#answers = new OwnAnswers(deps.upstream);
     const name = `"${request.name}"`;
     this.#names = request.resumed?.position ?? { idText: name, progressToken: name };
   }
@@ -265,23 +268,27 @@ export class NewerCall implements ResponseControl {
     const [message] = body.messages;
     if (message?.kind === 'request') this.#asked(message, text);
     else if (message?.kind === 'notification' && isForCall(message.method, this.#request.logs)) {
-      this.#client.message(this.#withToken(text));
+      const own = message.method === 'notifications/progress' ? this.#withToken(text) : text;
+      if (own !== undefined) this.#client.message(own);
     }
   }
 
-  /** With the token that the client knows. */
-  #withToken(text: string): string {
+  /** Progress with the token that the client knows; undefined: it is of another call in the session. */
+  #withToken(text: string): string | undefined {
     const own = progressToken(this.#request.message);
-    const span = own === null ? undefined : locate(text, ['params', 'progressToken']);
-    if (span === undefined || own === null || text.slice(span.start, span.end) !== this.#names.progressToken)
-      return text;
+    const span = locate(text, ['params', 'progressToken']);
+    if (span === undefined || own === null || text.slice(span.start, span.end) !== this.#names.progressToken) {
+      return undefined;
+    }
     return splice(text, [{ ...span, with: own }]);
   }
 
   #asked({ method, idText, params }: Request, text: string): void {
-    if (method === 'ping') return this.#post(`{"jsonrpc":"2.0","id":${idText},"result":{}}`);
+    const session = this.#session;
+    if (session === undefined) return;
+    if (method === 'ping') return this.#answers.pong(session, idText);
     const { takesQuestions, asks, message } = this.#request;
-    const refuse = (code: number, why: string): void => this.#post(refusal(idText, code, why));
+    const refuse = (code: number, why: string): void => this.#answers.post(session, refusal(idText, code, why));
     if (!takesQuestions) return refuse(METHOD_NOT_FOUND, `Nobody answers ${method} here.`);
     const lacks = lacking({ method, params: JSON.stringify(params) }, asks);
     if (lacks === undefined) {
