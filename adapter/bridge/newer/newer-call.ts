@@ -30,8 +30,11 @@ const LONGEST_RESUME_MS = 30_000;
 export interface NewerCallDeps {
   /** Of the older revisions. */
   readonly upstream: Upstream;
-  /** @param lost one that the server does not know any more, and that was left */
-  readonly open: (lost?: CallSession) => Promise<CallSession>;
+  /**
+   * @param signal nobody waits for it any more
+   * @param lost one that the server does not know any more, and that was left
+   */
+  readonly open: (signal: AbortSignal, lost?: CallSession) => Promise<CallSession>;
   /** Hears what the server says in a session beside its calls; undefined: that belongs to nobody. */
   readonly hear: ((session: CallSession, onMessage: (text: string) => void) => Hearing) | undefined;
   /** The call has come to its end, after so many questions of the server. */
@@ -67,8 +70,7 @@ export class NewerCall implements ResponseControl {
   readonly #answers: OwnAnswers;
   /** Why it was given up. */
   #reason: Error | undefined;
-  /** Of the wait between two streams. */
-  #wait: AbortController | undefined;
+  readonly #aborter = new AbortController();
   readonly #names: OwnNames;
   #session: CallSession | undefined;
   #hearing: Hearing | undefined;
@@ -103,7 +105,7 @@ export class NewerCall implements ResponseControl {
 
   abort(): void {
     this.#reason = new Error('the call was given up');
-    this.#wait?.abort();
+    this.#aborter.abort(this.#reason);
     this.#round?.abort(this.#reason);
     this.#hearing?.stop();
   }
@@ -140,7 +142,8 @@ export class NewerCall implements ResponseControl {
   /** Ends with a response, or a failure, at the client's side. */
   async run(): Promise<void> {
     try {
-      let session = await this.#deps.open();
+      const { signal } = this.#aborter;
+      let session = await this.#deps.open(signal);
       for (let attempt = 0; ; attempt++) {
         this.#session = session;
         this.#isAnswered = false;
@@ -155,7 +158,7 @@ export class NewerCall implements ResponseControl {
         }
         if (!isLost) return;
         // oxlint-disable-next-line no-await-in-loop -- See above.
-        session = await this.#deps.open(session);
+        session = await this.#deps.open(signal, session);
       }
     } catch (error) {
       this.#failed(error as Error);
@@ -238,9 +241,8 @@ export class NewerCall implements ResponseControl {
       } catch (error) {
         const { lastEventId, retryMs = RESUME_MS } = round;
         if (lastEventId === undefined || this.#reason !== undefined || resumed === MAX_RESUMED) throw error;
-        this.#wait = new AbortController();
         // oxlint-disable-next-line no-await-in-loop -- See above.
-        await delay(Math.min(retryMs, LONGEST_RESUME_MS), undefined, { signal: this.#wait.signal });
+        await delay(Math.min(retryMs, LONGEST_RESUME_MS), undefined, { signal: this.#aborter.signal });
         sent = takeUp(lastEventId, retryMs);
       }
     }
