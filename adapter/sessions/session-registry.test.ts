@@ -4,6 +4,7 @@ import { MemoryStore } from '../state/memory/memory-store.ts';
 import { StoreUnavailable } from '../state/state-store.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { INITIALIZE_TIMEOUT_MS, newSessionId, type SessionLimits, SessionRegistry } from './session-registry.ts';
+import { workspaceRecord } from './workspace-record.ts';
 import { sessionRecord } from './testing/session-record.ts';
 
 const NOW = 1_700_000_000_000;
@@ -300,6 +301,18 @@ describe('the sessions', () => {
       if (lease !== undefined) await registry.leave(lease);
     }
     expect((await registry.find(serverId, sessionId, 'me')).lastActiveAt).toBe(NOW + 120_000);
+  });
+
+  test('of callers without sessions last as long as a call in them, though nothing else depends on it', async () => {
+    await registry.open(workspaceRecord(serverId, sessionId, 'me', NOW));
+    const { lease } = await registry.enter(serverId, sessionId, 'me');
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    const expired = (): Promise<unknown[]> =>
+      store.expireWorkspaces({ now: Date.now(), idleBefore: Date.now() - 600_000, limit: 10 });
+    expect(await expired()).toEqual([]);
+    if (lease !== undefined) await registry.leave(lease);
+    await vi.advanceTimersByTimeAsync(600_001);
+    expect(await expired()).toHaveLength(1);
   });
 
   test('end when they are removed, tombstones too', async () => {

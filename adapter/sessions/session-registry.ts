@@ -6,6 +6,7 @@ import type { HeldPlaces, Refused, Taking } from '../state/call-limits.ts';
 import type { Found, SessionKey, SessionRecord, StateStore } from '../state/state-store.ts';
 import { limitRefusal } from './limit-refusal.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import { isWorkspace } from './workspace.ts';
 
 /** What `sessions` of the configuration says, in milliseconds. */
 export interface SessionLimits {
@@ -110,7 +111,7 @@ export class SessionRegistry {
   /**
    * Starts a tool call in the session: as `find`, and counts it until `leave`. Throws also `in_flight_limit`, and as `admit`
    * for what else it takes. Where neither a limit nor idle expiry asks for the count, no lease is taken, but once a minute
-   * for the activity.
+   * for the activity, and in workspaces.
    */
   async enter(
     serverId: string,
@@ -124,7 +125,9 @@ export class SessionRegistry {
     if (isUncounted && taking === undefined) {
       const now = this.#store.now();
       const found = await this.#store.find({ serverId, sessionId }, { principal, now });
-      if (found.state === 'active' && now - found.record.lastActiveAt < COARSE_ACTIVITY_MS) {
+      const isRecent = found.state === 'active' && now - found.record.lastActiveAt < COARSE_ACTIVITY_MS;
+      // Workspaces expire by idling, whatever the limits are.
+      if (isRecent && !isWorkspace(found.record)) {
         return { record: found.record, lease: undefined };
       }
     }

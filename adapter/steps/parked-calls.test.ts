@@ -28,6 +28,8 @@ class Replica {
   readonly answers: unknown[] = [];
   readonly abandoned: string[] = [];
   readonly asked: { readonly operation: Operation; readonly reply: Reply }[] = [];
+  /** How often the upstream is held more than it was let go. */
+  holds = 0;
   readonly #send: Send;
 
   constructor(store: MemoryStore, bus: MemoryBus) {
@@ -45,7 +47,11 @@ class Replica {
     });
     this.#send = compose([step], (operation, reply) => {
       this.asked.push({ operation, reply });
-      reply.start({ pause: () => {}, resume: () => {}, abort: (ending) => void reply.end(ending) });
+      reply.start({
+        pause: () => void this.holds++,
+        resume: () => void this.holds--,
+        abort: (ending) => void reply.end(ending),
+      });
     });
   }
 
@@ -95,12 +101,13 @@ const answered = ({ result }: Said, value: unknown = 'Ada'): object => ({
 
 describe('a call that is asked something in its middle', () => {
   let store: MemoryStore;
+  let bus: MemoryBus;
   let a: Replica;
   let b: Replica;
 
   beforeEach(() => {
     store = new MemoryStore();
-    const bus = new MemoryBus({
+    bus = new MemoryBus({
       onListenerError: (error) => expect.unreachable(String(error)),
       account: sampleAccount(),
     });
@@ -169,6 +176,77 @@ describe('a call that is asked something in its middle', () => {
     await a.inner.message(done(1));
     await a.inner.end(OK);
     expect(await said(third)).toMatchObject({ id: 3 });
+  });
+
+  test('goes on where its client did not read when it was asked', async () => {
+    const first = a.call(1);
+    first.control?.pause();
+    void a.inner.message(question(7));
+    await said(first);
+    expect(a.holds).toBe(0);
+    first.control?.resume();
+    expect(a.holds).toBe(0);
+  });
+
+  test('has no time left over from a round that was never answered', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const first = a.call(1);
+    void a.inner.message(question(7));
+    await vi.advanceTimersByTimeAsync(25);
+    const asks = await said(first);
+    await vi.advanceTimersByTimeAsync(300_000);
+    void a.inner.message(question(8));
+    await vi.advanceTimersByTimeAsync(25);
+    const second = b.call(2, answered(asks));
+    await vi.advanceTimersByTimeAsync(10);
+    const third = b.call(3, answered(await said(second)));
+    await vi.advanceTimersByTimeAsync(400_000);
+    await a.inner.message(done(1));
+    await a.inner.end(OK);
+    expect(await said(third)).toMatchObject({ id: 3, result: { content: [] } });
+  });
+
+  test('hears no answers of a round while it asks the next', async () => {
+    const first = a.call(1);
+    void a.inner.message(question(7));
+    const asks = await said(first);
+    const gate = Promise.withResolvers<void>();
+    const append = bus.append.bind(bus);
+    const appending = vi.spyOn(bus, 'append').mockImplementation(async (key, entry) => {
+      if (entry.carrier !== 'in') await gate.promise;
+      return append(key, entry);
+    });
+    void a.inner.message(question(8));
+    await expect.poll(() => appending.mock.calls.length).toBe(1);
+    const second = b.call(2, answered(asks));
+    await expect.poll(() => appending.mock.calls.length).toBe(2);
+    gate.resolve();
+    const third = b.call(3, answered(await said(second)));
+    await expect.poll(() => a.answers.map((one) => (one as { id: number }).id)).toEqual([7, 8]);
+    await a.inner.message(done(1));
+    await a.inner.end(OK);
+    expect(await said(third)).toMatchObject({ id: 3 });
+  });
+
+  test('asks nothing once its answer is on the way', async () => {
+    const gate = Promise.withResolvers<void>();
+    const tryLock = store.tryLock.bind(store);
+    const locking = vi.spyOn(store, 'tryLock').mockImplementation(async (...args) => {
+      await gate.promise;
+      return tryLock(...args);
+    });
+    const first = a.call(1);
+    void a.inner.message(question(7));
+    await expect.poll(() => locking.mock.calls.length).toBe(1);
+    void a.inner.message(done(1));
+    gate.resolve();
+    await expect.poll(() => locking.mock.calls.length).toBe(2);
+    await a.inner.end(OK);
+    await first.ended;
+    const holders = () => Promise.all(locking.mock.calls.map(([name]) => store.lockHolder(name)));
+    await expect.poll(holders).toEqual([undefined, undefined]);
+    expect(first.told.filter((one) => one.startsWith('{'))).toHaveLength(1);
   });
 
   test('leaves nothing behind when its client leaves before it has the questions', async () => {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 
 import { AdapterError } from '../../errors.ts';
-import type { Upstream, UpstreamSession } from '../../exchange/upstream.ts';
+import type { ExchangePosition, Upstream, UpstreamSession } from '../../exchange/upstream.ts';
 import { type Lease, type SessionRegistry } from '../../sessions/session-registry.ts';
 import { whileLocked } from '../../sessions/store-lock.ts';
 import { workspaceRecord } from '../../sessions/workspace-record.ts';
@@ -35,7 +35,6 @@ const SECRET = 'bridge sessions';
 const MAX_KEPT_CHARS = 1_000_000;
 const LOCK_MS = 30_000;
 const POLL_MS = 20;
-const NEVER = new AbortController().signal;
 const OPENED = /^(\d{4}-\d{2}-\d{2}) ([\x21-\x7e]*)$/;
 
 /**
@@ -52,10 +51,14 @@ export class CallerSessions {
     this.#deps = deps;
   }
 
-  /** The session of this caller, which is opened where there is none. Rejects as `handshake`, and with `sessions_limit`. */
-  async enter(caller: SessionCaller): Promise<CallSession> {
+  /**
+   * The session of this caller, which is opened where there is none. Rejects as `handshake`, and with `sessions_limit`.
+   * @param signal nobody waits for it any more: what others have begun goes on, but nothing more is begun
+   */
+  async enter(caller: SessionCaller, signal: AbortSignal): Promise<CallSession> {
     const sessionId = await this.#idOf(caller);
     for (;;) {
+      signal.throwIfAborted();
       // oxlint-disable-next-line no-await-in-loop -- Until one of all who want it has opened it.
       const entered = await this.#entered(sessionId, caller);
       if (entered !== undefined) return this.#use(entered, caller);
@@ -63,25 +66,35 @@ export class CallerSessions {
         name: `bridge:${this.#deps.serverId}:${sessionId}`,
         owner: randomUUID(),
         ttlMs: LOCK_MS,
-        signal: NEVER,
+        signal,
       };
       // oxlint-disable-next-line no-await-in-loop -- See above.
       const opened = await whileLocked(this.#deps.store, lock, () => this.#open(sessionId, caller));
       // oxlint-disable-next-line no-await-in-loop -- See above.
-      if (opened === undefined) await delay(POLL_MS);
+      if (opened === undefined) await delay(POLL_MS, undefined, { signal });
     }
   }
 
+  /** The session that a call of this caller runs in, which another replica has begun. */
+  async enterAgain(position: ExchangePosition, caller: SessionCaller): Promise<CallSession> {
+    const { serverId, upstream } = this.#deps;
+    // The call goes on where it has begun, whatever has become of the session since; it was counted once already.
+    const entered = await this.#entered(position.sessionId, caller).catch(() => undefined);
+    const known = knownCallSession({ serverId, ...position }, upstream, caller.headers, position);
+    return { ...known, leave: () => this.#leave(entered?.lease) };
+  }
+
   /** The server has lost it: another one for all who use it. */
-  async renew(lost: CallSession, caller: SessionCaller): Promise<void> {
+  async renew(lost: CallSession, caller: SessionCaller, signal: AbortSignal): Promise<void> {
     const { serverId } = this.#deps;
     const { sessionId, generation } = lost.session;
     for (;;) {
+      signal.throwIfAborted();
       const lock = {
         name: `bridge-renewal:${serverId}:${sessionId}`,
         owner: randomUUID(),
         ttlMs: LOCK_MS,
-        signal: NEVER,
+        signal,
       };
       // oxlint-disable-next-line no-await-in-loop -- Until one of all who have found out has done it.
       const isDone = await whileLocked(this.#deps.store, lock, async () => {
@@ -93,7 +106,7 @@ export class CallerSessions {
       });
       if (isDone === true) return;
       // oxlint-disable-next-line no-await-in-loop -- See above.
-      await delay(POLL_MS);
+      await delay(POLL_MS, undefined, { signal });
     }
   }
 
@@ -143,16 +156,18 @@ export class CallerSessions {
     { record, lease }: { readonly record: SessionRecord; readonly lease: Lease | undefined },
     caller: SessionCaller,
   ): CallSession {
-    const { serverId, upstream, sessions } = this.#deps;
+    const { serverId, upstream } = this.#deps;
     const position = positionOf(record);
     if (position === undefined) throw new AdapterError('session_not_found');
     const session = { serverId, sessionId: record.sessionId, generation: record.generation };
     return {
       ...knownCallSession(session, upstream, caller.headers, position),
-      leave: () => {
-        if (lease !== undefined) void sessions.leave(lease);
-      },
+      leave: () => this.#leave(lease),
     };
+  }
+
+  #leave(lease: Lease | undefined): void {
+    if (lease !== undefined) void this.#deps.sessions.leave(lease);
   }
 
   async #idOf({ principal, credentials, identity }: SessionCaller): Promise<string> {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
 import { type CallSession, knownCallSession } from './call-session.ts';
@@ -8,6 +9,7 @@ const OWN = { serverId: 'one', sessionId: 'kept-1', generation: 0 };
 const POSITION = { upstreamSessionId: 'up-1', protocolVersion: '2025-11-25' };
 const QUESTION = '{"jsonrpc":"2.0","id":7,"method":"roots/list"}';
 const LOG = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}';
+const PROGRESS = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"x","progress":1}}';
 
 let upstream: FakeUpstream;
 let session: CallSession;
@@ -35,7 +37,7 @@ describe('a session that calls of one caller share', () => {
     const second = open(kept, 'second');
     const [stream, ...more] = upstream.exchanges;
     expect(more).toEqual([]);
-    stream?.eventStream().data(`data: ${QUESTION}\n\ndata: ${LOG}\n\n`);
+    stream?.eventStream().data(`data: ${QUESTION}\n\n`);
     second.stop();
     stream?.data(`data: ${QUESTION}\n\n`);
     expect(heard).toEqual([`second ${QUESTION}`, `first ${QUESTION}`]);
@@ -73,14 +75,64 @@ describe('a session that calls of one caller share', () => {
 
   test('is not heard after the end', () => {
     const kept = hearings();
-    open(kept, 'first');
+    const first = open(kept, 'first');
     kept.close();
     expect(upstream.last.aborted).toBe(true);
+    open(kept, 'last');
+    first.stop();
+    vi.advanceTimersByTime(5_000);
+    expect(upstream.last.aborted).toBe(false);
+  });
+
+  test('is heard again by its next call where its stream was refused', async () => {
+    const kept = hearings();
+    const first = open(kept, 'first');
+    upstream.last.head(503);
+    await first.ready;
+    await vi.waitFor(() => {
+      open(kept, 'second');
+      expect(upstream.exchanges).toHaveLength(2);
+    });
+    open(kept, 'third');
+    upstream.last.eventStream().data(`data: ${QUESTION}\n\n`);
+    expect([upstream.exchanges.length, heard]).toEqual([2, [`third ${QUESTION}`]]);
+  });
+
+  test('tells all calls of progress, which knows its own, and the newest what it logs', () => {
+    const kept = hearings();
+    open(kept, 'first');
+    open(kept, 'second');
+    upstream.last.eventStream().data(`data: ${PROGRESS}\n\ndata: ${LOG}\n\n`);
+    expect(heard).toEqual([`first ${PROGRESS}`, `second ${PROGRESS}`, `second ${LOG}`]);
+  });
+
+  test('T17: gets no more answers at once than a server takes', async () => {
+    const kept = hearings();
+    open(kept, 'first').stop();
+    const [stream] = upstream.exchanges;
+    stream?.eventStream();
+    for (let id = 0; id < 1_000; id++) stream?.data(`data: {"jsonrpc":"2.0","id":${id},"method":"ping"}\n\n`);
+    expect(posted()).toHaveLength(32);
+    upstream.last.head(202);
+    await setImmediate();
+    stream?.data(`data: {"jsonrpc":"2.0","id":1000,"method":"ping"}\n\n`);
+    expect(posted().slice(32)).toEqual(['{"jsonrpc":"2.0","id":1000,"result":{}}']);
   });
 });
 
-test('what a session of many asks beside its calls is refused', () => {
-  open(hearings(true), 'one of many');
-  upstream.last.eventStream().data(`data: ${QUESTION}\n\n`);
-  expect([heard.length, posted().length]).toEqual([0, 1]);
+describe('a session of many', () => {
+  test('is refused what it asks beside its calls, and nobody hears what it logs', () => {
+    open(hearings(true), 'one of many');
+    upstream.last.eventStream().data(`data: ${QUESTION}\n\ndata: ${LOG}\n\n`);
+    expect([heard.length, posted().length]).toEqual([0, 1]);
+  });
+
+  test('is read though one of its clients does not', () => {
+    const kept = hearings(true);
+    open(kept, 'slow').pause();
+    open(kept, 'other');
+    expect(upstream.last.paused).toBe(false);
+    upstream.last.eventStream().data(`data: ${PROGRESS}\n\n`);
+    expect(heard).toEqual([`other ${PROGRESS}`]);
+  });
 });

@@ -3,13 +3,14 @@ import { parseBody } from '../../exchange/message.ts';
 import type { Upstream } from '../../exchange/upstream.ts';
 import type { CallSession } from './call-session.ts';
 import type { Hearing, SessionHearings } from './session-hearing.ts';
-import { answerUnclaimed } from './unclaimed-question.ts';
+import { OwnAnswers } from './own-answers.ts';
 
 /** So long a stream outlives its last call: callers that call one tool after the other open it once. */
 const LINGER_MS = 5_000;
 
 interface Kept {
-  readonly hearing: Hearing;
+  hearing: Hearing;
+  readonly answers: OwnAnswers;
   /** Of the calls under way, the newest last. */
   readonly calls: Set<Listener>;
   linger: NodeJS.Timeout | undefined;
@@ -22,8 +23,9 @@ interface Listener {
 }
 
 /**
- * Listens in sessions that callers keep, once for all calls of a session at this replica. What the server asks there goes to
- * the newest call, as its client is that of all; where several clients share the session it is nobody's, and refused.
+ * Listens in sessions that callers keep, once for all calls of a session at this replica. What the server asks or logs there goes
+ * to the newest call, as its client is that of all; where several clients share the session it is nobody's, and refused. Progress
+ * goes to all calls, which know their own.
  */
 export class KeptHearings {
   readonly #upstream: Upstream;
@@ -38,27 +40,31 @@ export class KeptHearings {
     this.#isShared = isShared;
   }
 
-  /** @param onMessage takes JSON texts of questions */
+  /** @param onMessage takes JSON texts of messages, not all of which are of this call */
   open(session: CallSession, onMessage: (text: string) => void): Hearing {
     const { sessionId, generation } = session.session;
     const key = `${generation} ${sessionId}`;
     const kept = this.#kept.get(key) ?? this.#begin(key, session);
+    if (kept.hearing.isOver) kept.hearing = this.#hear(session, kept);
     const listener = { onMessage, isPaused: false };
     kept.calls.add(listener);
     clearTimeout(kept.linger);
     return {
       ready: kept.hearing.ready,
+      get isOver() {
+        return kept.hearing.isOver;
+      },
       pause: () => {
         listener.isPaused = true;
-        pauseOrResume(kept);
+        this.#pauseOrResume(kept);
       },
       resume: () => {
         listener.isPaused = false;
-        pauseOrResume(kept);
+        this.#pauseOrResume(kept);
       },
       stop: () => {
-        if (!kept.calls.delete(listener)) return;
-        pauseOrResume(kept);
+        if (!kept.calls.delete(listener) || this.#kept.get(key) !== kept) return;
+        this.#pauseOrResume(kept);
         if (kept.calls.size === 0) kept.linger = setTimeout(() => this.#end(key), LINGER_MS);
       },
     };
@@ -70,10 +76,17 @@ export class KeptHearings {
 
   #begin(key: string, session: CallSession): Kept {
     const calls = new Set<Listener>();
-    const hearing = this.#hearings.open(session, (text) => this.#heard(session, text, calls));
-    const kept = { hearing, calls, linger: undefined, isPaused: false };
+    const answers = new OwnAnswers(this.#upstream);
+    const hearing = this.#hear(session, { calls, answers, isPaused: false });
+    const kept = { hearing, answers, calls, linger: undefined, isPaused: false };
     this.#kept.set(key, kept);
     return kept;
+  }
+
+  #hear(session: CallSession, kept: Pick<Kept, 'calls' | 'answers' | 'isPaused'>): Hearing {
+    const hearing = this.#hearings.open(session, (text) => this.#heard(session, text, kept));
+    if (kept.isPaused) hearing.pause();
+    return hearing;
   }
 
   #end(key: string): void {
@@ -83,22 +96,28 @@ export class KeptHearings {
     kept?.hearing.stop();
   }
 
-  #heard(session: CallSession, text: string, calls: ReadonlySet<Listener>): void {
+  #heard(session: CallSession, text: string, { calls, answers }: Pick<Kept, 'calls' | 'answers'>): void {
     const body = parseBody(Buffer.from(text), REQUEST_LIMITS);
     if ('code' in body || body.batch) return;
     const [message] = body.messages;
-    if (message?.kind !== 'request') return;
-    const call = this.#isShared ? undefined : [...calls].at(-1);
-    if (call === undefined) answerUnclaimed(this.#upstream, session, message);
-    else call.onMessage(text);
+    const newest = this.#isShared ? undefined : [...calls].at(-1);
+    if (message?.kind === 'request') {
+      if (newest === undefined) answers.unclaimed(session, message);
+      else newest.onMessage(text);
+    } else if (message?.kind === 'notification' && message.method === 'notifications/progress') {
+      for (const call of calls) if (!call.isPaused) call.onMessage(text);
+    } else if (message?.kind === 'notification' && message.method === 'notifications/message') newest?.onMessage(text);
   }
-}
 
-/** One call whose client does not read holds them all: what it cannot take must not pile up. */
-function pauseOrResume(kept: Kept): void {
-  const isPaused = [...kept.calls].some((call) => call.isPaused);
-  if (isPaused === kept.isPaused) return;
-  kept.isPaused = isPaused;
-  if (isPaused) kept.hearing.pause();
-  else kept.hearing.resume();
+  /**
+   * One call whose client does not read holds all of a caller: what it cannot take must not pile up. Nobody holds what others
+   * share.
+   */
+  #pauseOrResume(kept: Kept): void {
+    const isPaused = !this.#isShared && [...kept.calls].some((call) => call.isPaused);
+    if (isPaused === kept.isPaused) return;
+    kept.isPaused = isPaused;
+    if (isPaused) kept.hearing.pause();
+    else kept.hearing.resume();
+  }
 }

@@ -15,6 +15,7 @@ import type { ClientSide } from '../wire/client-side.ts';
 import { type Asks, bodyOf } from '../wire/newer-request.ts';
 import { newerResponse } from './newer-result.ts';
 import { olderRequest, type OwnNames } from './older-request.ts';
+import { OwnAnswers } from './own-answers.ts';
 import type { Hearing } from './session-hearing.ts';
 import { Round, type RoundAnswer, RoundFailed } from '../wire/round.ts';
 
@@ -29,8 +30,11 @@ const LONGEST_RESUME_MS = 30_000;
 export interface NewerCallDeps {
   /** Of the older revisions. */
   readonly upstream: Upstream;
-  /** @param lost one that the server does not know any more, and that was left */
-  readonly open: (lost?: CallSession) => Promise<CallSession>;
+  /**
+   * @param signal nobody waits for it any more
+   * @param lost one that the server does not know any more, and that was left
+   */
+  readonly open: (signal: AbortSignal, lost?: CallSession) => Promise<CallSession>;
   /** Hears what the server says in a session beside its calls; undefined: that belongs to nobody. */
   readonly hear: ((session: CallSession, onMessage: (text: string) => void) => Hearing) | undefined;
   /** The call has come to its end, after so many questions of the server. */
@@ -63,10 +67,10 @@ export class NewerCall implements ResponseControl {
   readonly #deps: NewerCallDeps;
   readonly #request: NewerRequest;
   readonly #client: ClientSide;
+  readonly #answers: OwnAnswers;
   /** Why it was given up. */
   #reason: Error | undefined;
-  /** Of the wait between two streams. */
-  #wait: AbortController | undefined;
+  readonly #aborter = new AbortController();
   readonly #names: OwnNames;
   #session: CallSession | undefined;
   #hearing: Hearing | undefined;
@@ -82,6 +86,7 @@ export class NewerCall implements ResponseControl {
     this.#deps = deps;
     this.#request = request;
     this.#client = client;
+    this.#answers = new OwnAnswers(deps.upstream);
     const name = `"${request.name}"`;
     this.#names = request.resumed?.position ?? { idText: name, progressToken: name };
   }
@@ -100,7 +105,7 @@ export class NewerCall implements ResponseControl {
 
   abort(): void {
     this.#reason = new Error('the call was given up');
-    this.#wait?.abort();
+    this.#aborter.abort(this.#reason);
     this.#round?.abort(this.#reason);
     this.#hearing?.stop();
   }
@@ -137,7 +142,8 @@ export class NewerCall implements ResponseControl {
   /** Ends with a response, or a failure, at the client's side. */
   async run(): Promise<void> {
     try {
-      let session = await this.#deps.open();
+      const { signal } = this.#aborter;
+      let session = await this.#deps.open(signal);
       for (let attempt = 0; ; attempt++) {
         this.#session = session;
         this.#isAnswered = false;
@@ -152,7 +158,7 @@ export class NewerCall implements ResponseControl {
         }
         if (!isLost) return;
         // oxlint-disable-next-line no-await-in-loop -- See above.
-        session = await this.#deps.open(session);
+        session = await this.#deps.open(signal, session);
       }
     } catch (error) {
       this.#failed(error as Error);
@@ -235,9 +241,8 @@ export class NewerCall implements ResponseControl {
       } catch (error) {
         const { lastEventId, retryMs = RESUME_MS } = round;
         if (lastEventId === undefined || this.#reason !== undefined || resumed === MAX_RESUMED) throw error;
-        this.#wait = new AbortController();
         // oxlint-disable-next-line no-await-in-loop -- See above.
-        await delay(Math.min(retryMs, LONGEST_RESUME_MS), undefined, { signal: this.#wait.signal });
+        await delay(Math.min(retryMs, LONGEST_RESUME_MS), undefined, { signal: this.#aborter.signal });
         sent = takeUp(lastEventId, retryMs);
       }
     }
@@ -265,23 +270,27 @@ export class NewerCall implements ResponseControl {
     const [message] = body.messages;
     if (message?.kind === 'request') this.#asked(message, text);
     else if (message?.kind === 'notification' && isForCall(message.method, this.#request.logs)) {
-      this.#client.message(this.#withToken(text));
+      const own = message.method === 'notifications/progress' ? this.#withToken(text) : text;
+      if (own !== undefined) this.#client.message(own);
     }
   }
 
-  /** With the token that the client knows. */
-  #withToken(text: string): string {
+  /** Progress with the token that the client knows; undefined: it is of another call in the session. */
+  #withToken(text: string): string | undefined {
     const own = progressToken(this.#request.message);
-    const span = own === null ? undefined : locate(text, ['params', 'progressToken']);
-    if (span === undefined || own === null || text.slice(span.start, span.end) !== this.#names.progressToken)
-      return text;
+    const span = locate(text, ['params', 'progressToken']);
+    if (span === undefined || own === null || text.slice(span.start, span.end) !== this.#names.progressToken) {
+      return undefined;
+    }
     return splice(text, [{ ...span, with: own }]);
   }
 
   #asked({ method, idText, params }: Request, text: string): void {
-    if (method === 'ping') return this.#post(`{"jsonrpc":"2.0","id":${idText},"result":{}}`);
+    const session = this.#session;
+    if (session === undefined) return;
+    if (method === 'ping') return this.#answers.pong(session, idText);
     const { takesQuestions, asks, message } = this.#request;
-    const refuse = (code: number, why: string): void => this.#post(refusal(idText, code, why));
+    const refuse = (code: number, why: string): void => this.#answers.post(session, refusal(idText, code, why));
     if (!takesQuestions) return refuse(METHOD_NOT_FOUND, `Nobody answers ${method} here.`);
     const lacks = lacking({ method, params: JSON.stringify(params) }, asks);
     if (lacks === undefined) {

@@ -156,28 +156,24 @@ export class NewerClients {
     return this.#deps.callerSessions !== undefined && principal !== undefined;
   }
 
-  /** How the session of a call is had; `isLost` when the one before was lost. */
+  /** How the session of a call is had. */
   #sessions(
     { resumed, principal }: UpstreamRequest,
     headers: readonly string[],
     identity: RequestIdentity,
   ): NewerCallDeps['open'] {
     const { serverId, upstream, callerSessions, sharesSessions } = this.#deps;
-    if (resumed !== undefined) {
-      return async () => {
-        const known = knownCallSession({ serverId, ...resumed.position }, upstream, headers, resumed.position);
-        // One that the caller keeps is not ended with the call.
-        return callerSessions === undefined ? known : { ...known, leave: nothing };
-      };
-    }
     if (callerSessions === undefined || principal === undefined) {
-      return () => openCallSession(newSession(serverId), upstream, headers, identity);
+      if (resumed === undefined) return () => openCallSession(newSession(serverId), upstream, headers, identity);
+      const { position } = resumed;
+      return async () => knownCallSession({ serverId, ...position }, upstream, headers, position);
     }
     const owner = sharesSessions ? '' : principal;
     const caller = { principal: owner, credentials: credentialKey(headers), headers, identity };
-    return async (lost) => {
-      if (lost !== undefined) await callerSessions.renew(lost, caller);
-      return callerSessions.enter(caller);
+    if (resumed !== undefined) return () => callerSessions.enterAgain(resumed.position, caller);
+    return async (signal, lost) => {
+      if (lost !== undefined) await callerSessions.renew(lost, caller, signal);
+      return callerSessions.enter(caller, signal);
     };
   }
 

@@ -11,7 +11,7 @@ import { CHANGING_LISTS, type ChangingList } from '../wire/changing-lists.ts';
 import type { ClientSide } from '../wire/client-side.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
 import { META } from '../../exchange/protocol-meta.ts';
-import { answerUnclaimed } from './unclaimed-question.ts';
+import { OwnAnswers } from './own-answers.ts';
 
 const TIMEOUT_MS = 20_000;
 const RESUME_MS = 1_000;
@@ -30,6 +30,7 @@ export class NewerStream implements ResponseControl {
   readonly #deps: NewerStreamDeps;
   readonly #message: Request;
   readonly #client: ClientSide;
+  readonly #answers: OwnAnswers;
   readonly #aborter = new AbortController();
   #opened: EventStream | undefined;
   #isPaused = false;
@@ -38,6 +39,7 @@ export class NewerStream implements ResponseControl {
     this.#deps = deps;
     this.#message = message;
     this.#client = client;
+    this.#answers = new OwnAnswers(deps.upstream);
   }
 
   pause(): void {
@@ -121,7 +123,7 @@ export class NewerStream implements ResponseControl {
     const body = parseBody(Buffer.from(text), REQUEST_LIMITS);
     if ('code' in body || body.batch) return;
     const [message] = body.messages;
-    if (message?.kind === 'request') answerUnclaimed(this.#deps.upstream, session, message);
+    if (message?.kind === 'request') this.#answers.unclaimed(session, message);
     else if (message?.kind === 'notification') {
       const isList = lists.some(([, , method]) => method === message.method);
       const { uri } = message.params;

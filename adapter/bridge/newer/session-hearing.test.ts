@@ -89,6 +89,17 @@ describe('what a server says in a session beside its calls', () => {
     expect(upstream.last.aborted).toBe(true);
   });
 
+  test('is heard again when the server is away for a while', async () => {
+    const hearing = open();
+    upstream.last.eventStream().end();
+    await vi.waitFor(() => expect(upstream.exchanges).toHaveLength(2));
+    upstream.last.fail(false);
+    await vi.waitFor(() => expect(upstream.exchanges).toHaveLength(3));
+    expect(hearing.isOver).toBe(false);
+    upstream.last.head(404);
+    await vi.waitFor(() => expect(hearing.isOver).toBe(true));
+  });
+
   test('is heard as soon as the stream is free, where a server has one for each session', async () => {
     const hearing = open();
     upstream.last.head(409);

@@ -12,11 +12,14 @@ const REMEMBERED_MS = 600_000;
 const NOT_ALLOWED = 405;
 /** Servers that allow one stream of a session have another replica on it. */
 const CONFLICT = 409;
+const TOO_MANY = 429;
 
 /** What a server says in a session beside its calls. */
 export interface Hearing {
   /** Nothing is missed from now on, as far as that can be known. Never rejects. */
   readonly ready: Promise<void>;
+  /** Nothing will be heard any more. */
+  readonly isOver: boolean;
   pause(): void;
   resume(): void;
   stop(): void;
@@ -24,6 +27,7 @@ export interface Hearing {
 
 const NOTHING: Hearing = {
   ready: Promise.resolve(),
+  isOver: true,
   pause() {},
   resume() {},
   stop() {},
@@ -53,14 +57,20 @@ export class SessionHearings {
     const stopped = new AbortController();
     let stream: EventStream | undefined;
     let isPaused = false;
+    let isOver = false;
     const openStream = (lastEventId?: string): EventStream => {
       stream = openEventStream(this.#upstream, session, onMessage, { lastEventId, isPaused });
       return stream;
     };
     const first = openStream();
-    void this.#keep(first, openStream, stopped.signal);
+    void this.#keep(first, openStream, stopped.signal).finally(() => {
+      isOver = true;
+    });
     return {
       ready: this.#ready(first),
+      get isOver() {
+        return isOver;
+      },
       pause() {
         isPaused = true;
         stream?.pause();
@@ -91,9 +101,13 @@ export class SessionHearings {
     signal: AbortSignal,
   ): Promise<void> {
     let stream = first;
+    let hasBegun = false;
     for (let streams = 1; streams < MAX_STREAMS; streams++) {
       // oxlint-disable-next-line no-await-in-loop -- One stream comes after the other.
-      if (!(await stream.begun) && stream.status !== CONFLICT) {
+      const isBegun = await stream.begun;
+      hasBegun ||= isBegun;
+      const mayComeBack = stream.status === CONFLICT || (hasBegun && isAway(stream.status));
+      if (!isBegun && !mayComeBack) {
         if (stream.status === NOT_ALLOWED) this.#absentSince = performance.now();
         return;
       }
@@ -106,3 +120,6 @@ export class SessionHearings {
     }
   }
 }
+
+/** Nothing answers, or something in front of the server does. */
+const isAway = (status: number): boolean => status === 0 || status === TOO_MANY || status >= 500;

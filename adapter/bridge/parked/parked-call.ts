@@ -71,6 +71,8 @@ export class ParkedCall implements Reply {
   #more: NodeJS.Timeout | undefined;
   #isOver = false;
   #hasAnswer = false;
+  /** How often the client holds the upstream's data back. */
+  #holds = 0;
   #isPlaced = false;
   #lease: OwnerLease | undefined;
   #expiry: NodeJS.Timeout | undefined;
@@ -87,6 +89,11 @@ export class ParkedCall implements Reply {
 
   get #isParked(): boolean {
     return this.#round > 0;
+  }
+
+  /** There is nothing left that answers of the client could change. */
+  get #isDone(): boolean {
+    return this.#isOver || this.#hasAnswer;
   }
 
   get signal(): AbortSignal {
@@ -119,10 +126,14 @@ export class ParkedCall implements Reply {
     if (this.#isParked) return;
     this.#outer.start({
       pause: () => {
-        if (!this.#isParked) control.pause();
+        if (this.#isParked) return;
+        this.#holds += 1;
+        control.pause();
       },
       resume: () => {
-        if (!this.#isParked) control.resume();
+        if (this.#isParked) return;
+        this.#holds -= 1;
+        control.resume();
       },
       // Its client has had an answer, and left, before a parked call ends.
       abort: (ending) => {
@@ -150,7 +161,9 @@ export class ParkedCall implements Reply {
     if (this.#isParked) {
       return message.kind === 'response' ? this.#respond(message) : undefined;
     }
-    if (message.kind !== 'response' || message.isOpen || message.streamed !== undefined) return this.#pass(message);
+    if (message.kind !== 'response') return this.#pass(message);
+    this.#hasAnswer = true;
+    if (message.isOpen || message.streamed !== undefined) return this.#pass(message);
     const urls = urlQuestions(message.text());
     return urls === undefined ? this.#pass(message) : this.#askUrls(urls);
   }
@@ -188,7 +201,9 @@ export class ParkedCall implements Reply {
     this.#more ??= setTimeout(() => {
       this.#more = undefined;
       this.#park()
-        .catch((error: unknown) => this.#giveUp(error))
+        .catch((error: unknown) => {
+          if (!this.#hasAnswer) this.#giveUp(error);
+        })
         // The client may have left meanwhile: what was taken since then is nobody's.
         .then(() => (this.#isOver && !this.#isParked ? this.#free() : undefined))
         .catch(this.#deps.onError);
@@ -196,7 +211,7 @@ export class ParkedCall implements Reply {
   }
 
   async #park(): Promise<void> {
-    if (this.#isOver) return;
+    if (this.#isDone) return;
     const { bus, serverId, seal, take, rounds, limits } = this.#deps;
     const round = this.#round + 1;
     if (rounds + round > limits.maxRounds) throw tooManyRounds(limits);
@@ -207,31 +222,36 @@ export class ParkedCall implements Reply {
       this.#isPlaced = true;
       await this.#own();
       this.#unfollow = await bus.follow(key, ORDERS, null, ({ message }) => this.#ordered(message));
-      if (this.#isOver) return;
+      if (this.#isDone) return;
     }
     await bus.expect(key, after(rounds + round));
     const { ids, requests } = this.#asked;
     const state = await seal({ round: rounds + round, ids, isEnded: false });
     const result = inputRequired(requests, state);
-    if (this.#isOver) return;
+    if (this.#isDone) return;
     this.#asks = result;
+    clearTimeout(this.#expiry);
     this.#expiry = setTimeout(() => {
       this.#giveUp(new AdapterError('upstream_timeout', 'Nobody answered the questions of the server in time.'));
     }, limits.ttlMs).unref();
     this.#operation.parked ??= new ParkedTime();
     this.#operation.parked.begin();
-    if (!isFirst) {
-      await this.#publish({ type: 'asks', result });
-      this.#round = round;
-      return;
-    }
+    const waits = after(rounds + this.#round);
+    // Answers of the round before are answers to less than is asked now.
+    this.#round = round;
+    if (!isFirst) return this.#publish({ type: 'asks', result }, waits);
     const outer = this.#outer;
     const isGone = outer.isGone;
-    this.#round = round;
+    this.#letGo();
     if (isGone) return this.#giveUp(new AdapterError('cancelled'));
     if (!this.#hasHead) outer.head(OWN_HEAD);
     await outer.message(ReplyMessage.result(this.#request.idText, result));
     await outer.end({ outcome: 'ok' });
+  }
+
+  /** The client that did not read has its answer: nobody would say that it reads again. */
+  #letGo(): void {
+    for (; this.#holds > 0; this.#holds--) this.#control?.resume();
   }
 
   /** The call has ended with the demand that pages are opened first (MCP 2025-11-25, -32042): then it is made anew. */
