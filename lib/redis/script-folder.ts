@@ -16,6 +16,7 @@ export class ScriptFolder {
   readonly #folder: URL;
   readonly #constants: Constants;
   readonly #scripts: RedisScript[] = [];
+  readonly #texts = new Map<string, string>();
 
   /** @param folder ends with a slash */
   constructor(folder: URL, constants: Constants = {}) {
@@ -45,7 +46,8 @@ export class ScriptFolder {
     if (parts.has(name)) return parts;
     const constant = this.#constants[name];
     if (constant !== undefined) return parts.set(name, `local ${name} = ${literal(constant)}`);
-    const text = readFileSync(new URL(`${name}.lua`, this.#folder), 'utf8');
+    const text = this.#texts.get(name) ?? readFileSync(new URL(`${name}.lua`, this.#folder), 'utf8');
+    this.#texts.set(name, text);
     for (const [, needs = ''] of text.matchAll(NEEDS)) {
       for (const need of needs.split(', ')) this.#parts(need, parts);
     }
