@@ -1,6 +1,6 @@
 /** `npm run build`: `node scripts/image/compile.ts FOLDER` compiles the programs, and puts the Lua scripts beside them. */
 import { cp } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ROOT, runCommand } from '../suite/command.ts';
 import { luaFolders } from './lua-folders.ts';
 
@@ -21,5 +21,5 @@ if (import.meta.main) {
     console.error('Usage: node scripts/image/compile.ts FOLDER');
     process.exit(2);
   }
-  await compile(join(process.cwd(), folder));
+  await compile(resolve(folder));
 }
