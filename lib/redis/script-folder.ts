@@ -26,7 +26,7 @@ export class ScriptFolder {
 
   /** A script that is read by `load`, or when it is used first. */
   script(name: string): RedisScript {
-    const script = new LazyScript(() => this.source(name));
+    const script = new FolderScript(this, name);
     this.#scripts.push(script);
     return script;
   }
@@ -41,9 +41,8 @@ export class ScriptFolder {
     return [...this.#parts(name, new Map()).values()].join('\n');
   }
 
-  /** Adds what a name stands for to `parts`, after what it needs. */
+  /** Adds what a name stands for to `parts`, after what it needs; what is there already keeps its place. */
   #parts(name: string, parts: Map<string, string>): Map<string, string> {
-    if (parts.has(name)) return parts;
     const constant = this.#constants[name];
     if (constant !== undefined) return parts.set(name, `local ${name} = ${literal(constant)}`);
     const text = this.#texts.get(name) ?? readFileSync(new URL(`${name}.lua`, this.#folder), 'utf8');
@@ -55,17 +54,18 @@ export class ScriptFolder {
   }
 }
 
-class LazyScript implements RedisScript {
-  readonly #read: () => string;
-  #source: string | undefined;
+class FolderScript implements RedisScript {
+  readonly #folder: ScriptFolder;
+  readonly #name: string;
   #sha1: string | undefined;
 
-  constructor(read: () => string) {
-    this.#read = read;
+  constructor(folder: ScriptFolder, name: string) {
+    this.#folder = folder;
+    this.#name = name;
   }
 
   get source(): string {
-    return (this.#source ??= this.#read());
+    return this.#folder.source(this.#name);
   }
 
   get sha1(): string {
