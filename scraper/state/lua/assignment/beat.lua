@@ -1,6 +1,4 @@
--- keys: pods
--- arguments: pod, length of the lease
--- returns: live pods
+-- keys: pods; arguments: pod, length of the lease; returns: live pods
 -- needs: clock
 local pods = KEYS[1]
 local pod, lease = unpack(ARGV)

@@ -1,8 +1,7 @@
 -- A source is free when it has no owner or a dead one. Its token then becomes at least the time, so that it is higher
 -- than all before also after Redis has lost its data.
 --
--- keys: pods, sources…
--- arguments: pod, 1 or 0 for each source: whether it is wanted
+-- keys: pods, sources…; arguments: pod, 1 or 0 for each source: whether it is wanted
 -- returns: of each source the token and how often something was asked for, with a blank between; '' if it is another's
 -- needs: clock, SOURCE_KEPT_MS
 local pods, pod = KEYS[1], ARGV[1]

@@ -1,6 +1,4 @@
--- keys: those of the ledger
--- arguments: windows
--- returns: how many were not open already
+-- keys: those of the ledger; arguments: windows; returns: how many were not open already
 -- needs: ledger/ledger
 local ledger, windows = ledger_of(KEYS), ARGV[1]
 

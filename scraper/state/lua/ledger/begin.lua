@@ -1,5 +1,4 @@
--- keys: those of the ledger
--- arguments: token, id
+-- keys: those of the ledger; arguments: token, id
 -- returns: how often it was begun before without an end; -1: the token is old
 -- needs: ledger/ledger
 local ledger = ledger_of(KEYS)

@@ -1,15 +1,14 @@
 -- keys: those of the ledger, fp_until
--- arguments: token, id, now, until, most fingerprints, fingerprints of 32 bytes each
--- returns: 1 or 0
+-- arguments: token, id, now, until, most fingerprints, fingerprints of 32 bytes each; returns: 1 or 0
 -- needs: ledger/ledger, WINDOWS_KEPT
 local ledger, fingerprints = ledger_of(KEYS), KEYS[8]
 local token, id, now, till, most, blob = unpack(ARGV)
 
 if not owns(ledger, token) then return 0 end
-local w = read(ledger, id)
-if not w then return 0 end
-w.state, w.at, w.error = 'committed', now, ''
-put(ledger, id, w)
+local window = read(ledger, id)
+if not window then return 0 end
+window.state, window.at, window.error = 'committed', now, ''
+put(ledger, id, window)
 ended(ledger, id)
 redis.call('HSET', ledger.source, 'lastCommitAt', now)
 local excess = redis.call('ZCARD', ledger.committed) - WINDOWS_KEPT

@@ -1,5 +1,4 @@
--- keys: those of the ledger
--- returns: id, window, id, window, …
+-- keys: those of the ledger; returns: id, window, id, window, …
 -- needs: ledger/listed
 local _, windows, _, _, _, dead = unpack(KEYS)
 

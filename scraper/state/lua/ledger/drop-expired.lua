@@ -1,6 +1,4 @@
--- keys: fp_until of several sources
--- arguments: now
--- returns: how many were removed
+-- keys: fp_until of several sources; arguments: now; returns: how many were removed
 local now = ARGV[1]
 
 local removed = 0

@@ -1,6 +1,4 @@
--- keys: those of the ledger
--- arguments: now, limit
--- returns: id, window, id, window, …
+-- keys: those of the ledger; arguments: now, limit; returns: id, window, id, window, …
 -- needs: ledger/listed
 local _, windows, due, due_backfill = unpack(KEYS)
 local now, limit = ARGV[1], tonumber(ARGV[2])

@@ -5,33 +5,33 @@
 local ledger = ledger_of(KEYS)
 local token, id, next_attempt, now, may_have_arrived, error_text, is_replaced = unpack(ARGV)
 
-local w = open_window(ledger, token, id)
-if not w then return 0 end
-if may_have_arrived == '1' or w.state == 'exported' then w.may = '1' end
+local window = open_window(ledger, token, id)
+if not window then return 0 end
+if may_have_arrived == '1' or window.state == 'exported' then window.may = '1' end
 if is_replaced ~= '1' then ended(ledger, id) end
-w.attempts = tostring(tonumber(w.attempts) + 1)
-w.error = error_text
-w.state = next_attempt == '' and 'dead' or 'open'
-w.at = next_attempt == '' and now or next_attempt
-if w.state == 'dead' and w.start ~= w.stop then
+window.attempts = tostring(tonumber(window.attempts) + 1)
+window.error = error_text
+window.state = next_attempt == '' and 'dead' or 'open'
+window.at = next_attempt == '' and now or next_attempt
+if window.state == 'dead' and window.start ~= window.stop then
   for _, other in ipairs(redis.call('ZRANGE', ledger.dead, 0, -1)) do
-    local o = read(ledger, other)
-    local touches = o.stop == w.start or o.start == w.stop
-    if o.kind == w.kind and o.start ~= o.stop and touches then
-      if o.stop == w.start then w.start = o.start else w.stop = o.stop end
-      if o.may == '1' then w.may = '1' end
+    local found = read(ledger, other)
+    local touches = found.stop == window.start or found.start == window.stop
+    if found.kind == window.kind and found.start ~= found.stop and touches then
+      if found.stop == window.start then window.start = found.start else window.stop = found.stop end
+      if found.may == '1' then window.may = '1' end
       drop(ledger, other)
     end
   end
   drop(ledger, id)
-  id = w.kind .. ':' .. w.start .. '-' .. w.stop
+  id = window.kind .. ':' .. window.start .. '-' .. window.stop
 end
-put(ledger, id, w)
-if w.state == 'dead' and w.start == w.stop then
+put(ledger, id, window)
+if window.state == 'dead' and window.start == window.stop then
   local moments = {}
   for _, other in ipairs(redis.call('ZRANGE', ledger.dead, 0, -1)) do
-    local o = read(ledger, other)
-    if o.start == o.stop then moments[#moments + 1] = other end
+    local found = read(ledger, other)
+    if found.start == found.stop then moments[#moments + 1] = other end
   end
   for i = 1, #moments - WINDOWS_KEPT do drop(ledger, moments[i]) end
 end

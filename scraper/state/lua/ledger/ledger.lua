@@ -1,6 +1,6 @@
--- The keys of a source's ledger, in the order of `RedisKeys.ledger`, by their names, and what the steps do with them. Times
--- are milliseconds since the epoch. A window is one text: kind, state, may repeat (0 or 1), attempts, start, end, at, and the
--- error, with blanks between.
+-- The keys of a source's ledger, in the order of `RedisKeys.ledger`, by their names, and what the steps do with them.
+-- Times are milliseconds since the epoch. A window is one text: kind, state, may repeat (0 or 1), attempts, start, end,
+-- at, and the error, with blanks between.
 --
 -- needs: SOURCE_KEPT_MS, MOMENT
 local LEDGER_KEYS = 7
@@ -16,23 +16,25 @@ end
 local function read(ledger, id)
   local text = redis.call('HGET', ledger.windows, id)
   if not text then return nil end
-  local w = {}
-  w.kind, w.state, w.may, w.attempts, w.start, w.stop, w.at, w.error =
+  local window = {}
+  window.kind, window.state, window.may, window.attempts, window.start, window.stop, window.at, window.error =
     string.match(text, '^(%a+) (%a+) (%d) (%d+) (%-?%d+) (%-?%d+) (%-?%d+) (.*)$')
-  return w
+  return window
 end
 
-local function put(ledger, id, w)
-  local text = table.concat({ w.kind, w.state, w.may, w.attempts, w.start, w.stop, w.at, w.error }, ' ')
+local function put(ledger, id, window)
+  local text = table.concat({
+    window.kind, window.state, window.may, window.attempts, window.start, window.stop, window.at, window.error,
+  }, ' ')
   redis.call('HSET', ledger.windows, id, text)
   local function index(key, is_in, score)
     if is_in then redis.call('ZADD', key, score, id) else redis.call('ZREM', key, id) end
   end
-  local due = w.kind == 'scheduled' and ledger.due or ledger.due_backfill
-  index(due, w.state ~= 'committed' and w.state ~= 'dead', w.at)
-  if w.kind == 'scheduled' then index(ledger.uncommitted, w.state ~= 'committed', w.start) end
-  index(ledger.dead, w.state == 'dead', w.start)
-  index(ledger.committed, w.state == 'committed', w.at)
+  local due = window.kind == 'scheduled' and ledger.due or ledger.due_backfill
+  index(due, window.state ~= 'committed' and window.state ~= 'dead', window.at)
+  if window.kind == 'scheduled' then index(ledger.uncommitted, window.state ~= 'committed', window.start) end
+  index(ledger.dead, window.state == 'dead', window.start)
+  index(ledger.committed, window.state == 'committed', window.at)
 end
 
 local function drop(ledger, id)
@@ -42,10 +44,10 @@ end
 
 local function open(ledger, kind, start, stop, at, may)
   local id = kind .. ':' .. start .. '-' .. stop
-  local w = read(ledger, id)
-  if w and w.state ~= 'committed' then return 0 end
-  w = { kind = kind, state = 'open', may = may, attempts = '0', start = start, stop = stop, at = at, error = '' }
-  put(ledger, id, w)
+  local window = read(ledger, id)
+  if window and window.state ~= 'committed' then return 0 end
+  window = { kind = kind, state = 'open', may = may, attempts = '0', start = start, stop = stop, at = at, error = '' }
+  put(ledger, id, window)
   return 1
 end
 
@@ -67,6 +69,6 @@ end
 
 -- The window with this id if it is open, for who has the token.
 local function open_window(ledger, token, id)
-  local w = owns(ledger, token) and read(ledger, id)
-  return w and w.state ~= 'committed' and w.state ~= 'dead' and w or nil
+  local window = owns(ledger, token) and read(ledger, id)
+  return window and window.state ~= 'committed' and window.state ~= 'dead' and window or nil
 end

@@ -1,6 +1,4 @@
--- keys: those of the ledger
--- arguments: 0 or 1
--- returns: 1
+-- keys: those of the ledger; arguments: 0 or 1; returns: 1
 -- needs: ledger/ledger
 local ledger, paused = ledger_of(KEYS), ARGV[1]
 

@@ -1,5 +1,4 @@
--- keys: fp_until
--- arguments: now, fingerprints of 32 bytes each
+-- keys: fp_until; arguments: now, fingerprints of 32 bytes each
 -- returns: a text of as many digits, 1 for those that are known
 local fingerprints = KEYS[1]
 local now, blob = tonumber(ARGV[1]), ARGV[2]

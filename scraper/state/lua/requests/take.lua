@@ -1,8 +1,6 @@
 -- As `reservation`, by the server's clock.
 --
--- keys: host
--- arguments: requests, milliseconds that they are for, burst
--- returns: milliseconds to wait
+-- keys: host; arguments: requests, milliseconds that they are for, burst; returns: milliseconds to wait
 local host = KEYS[1]
 local requests, per_ms, burst = unpack(ARGV)
 

@@ -1,6 +1,4 @@
--- keys: those of a place, servers
--- arguments: name, ttl, fields and files…
--- returns: how many were added
+-- keys: those of a place, servers; arguments: name, ttl, fields and files…; returns: how many were added
 -- needs: files/owner, files/change, files/note-server
 local place, servers = place_of(KEYS, ARGV), KEYS[8]
 

@@ -1,5 +1,4 @@
--- keys: those of a place, servers
--- arguments: name, ttl, now, maxArtifacts or '', fields and files…
+-- keys: those of a place, servers; arguments: name, ttl, now, maxArtifacts or '', fields and files…
 -- returns: begun, no_session, taken, limit or full
 -- needs: files/owner, files/all, files/change, files/note-server, MAX_SESSION_FILES
 local place, servers = place_of(KEYS, ARGV), KEYS[8]

@@ -1,6 +1,5 @@
 -- keys: those of a place, lock, if it must be held
--- arguments: name, ttl, owner of the lock, fields and files…
--- returns: 1 or 0
+-- arguments: name, ttl, owner of the lock, fields and files…; returns: 1 or 0
 -- needs: files/owner, files/change
 local place, lock, holder = place_of(KEYS, ARGV), KEYS[8], ARGV[3]
 

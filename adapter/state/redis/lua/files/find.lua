@@ -1,6 +1,4 @@
--- keys: session, files
--- arguments: field, now, ttlMs or ''
--- returns: file or null
+-- keys: session, files; arguments: field, now, ttlMs or ''; returns: file or null
 -- needs: files/owner, files/file, files/is-there
 local session, files = unpack(KEYS)
 local field, now, ttl = unpack(ARGV)

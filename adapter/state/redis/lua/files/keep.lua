@@ -1,7 +1,6 @@
 -- Lets everything about the session's files live as long as the session.
 --
--- keys: those of a place, servers
--- arguments: name, ttl
+-- keys: those of a place, servers; arguments: name, ttl
 -- needs: files/place, files/note-server
 local place, servers = place_of(KEYS, ARGV), KEYS[8]
 

@@ -1,5 +1,4 @@
--- keys: those of a place
--- arguments: name, ttl, leaseUntil, fields…
+-- keys: those of a place; arguments: name, ttl, leaseUntil, fields…
 -- needs: files/change
 local place, lease_until = place_of(KEYS, ARGV), tonumber(ARGV[3])
 

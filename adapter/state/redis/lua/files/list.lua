@@ -1,6 +1,4 @@
--- keys: session, files
--- arguments: now
--- returns: fields and files…
+-- keys: session, files; arguments: now; returns: fields and files…
 -- needs: files/owner
 local session, files = unpack(KEYS)
 local now = ARGV[1]

@@ -1,8 +1,7 @@
 -- What a scan has come past is removed at once, so one that has come to its end has left nothing, wherever the hash was
 -- rebuilt meanwhile.
 --
--- keys: those of a place
--- arguments: name, ttl, 1 to do so only if the session is gone
+-- keys: those of a place; arguments: name, ttl, 1 to do so only if the session is gone
 -- returns: 1 if there may be more, else 0, then fields and files that were removed…; 0 alone if Redis has forgotten the
 --   session's files and the totals are wrong
 -- needs: files/owner, files/change, PURGED_AT_ONCE

@@ -1,7 +1,6 @@
 -- Sums the totals up anew. The keys of files are not given because there is one for each session.
 --
--- keys: fileSessions, fileTotals
--- arguments: what the keys of files begin with, ttl
+-- keys: fileSessions, fileTotals; arguments: what the keys of files begin with, ttl
 local sessions, totals = unpack(KEYS)
 local prefix, ttl = unpack(ARGV)
 

@@ -1,5 +1,4 @@
--- keys: those of a place
--- arguments: name, ttl, now, fields…
+-- keys: those of a place; arguments: name, ttl, now, fields…
 -- needs: files/change
 local place, now = place_of(KEYS, ARGV), tonumber(ARGV[3])
 

@@ -1,6 +1,4 @@
--- keys: those of a place
--- arguments: name, ttl, field
--- returns: file or null
+-- keys: those of a place; arguments: name, ttl, field; returns: file or null
 -- needs: files/change
 local place, field = place_of(KEYS, ARGV), ARGV[3]
 

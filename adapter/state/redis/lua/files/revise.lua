@@ -1,6 +1,4 @@
--- keys: those of a place
--- arguments: name, ttl, version that it must be of, field, file
--- returns: 1 or 0
+-- keys: those of a place; arguments: name, ttl, version that it must be of, field, file; returns: 1 or 0
 -- needs: files/owner, files/change
 local place = place_of(KEYS, ARGV)
 local version, field, value = tonumber(ARGV[3]), ARGV[4], ARGV[5]

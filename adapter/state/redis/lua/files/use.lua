@@ -1,7 +1,6 @@
 -- A use that is counted twice ends with its lease.
 --
--- keys: those of a place
--- arguments: name, ttl, field, now, ttlMs or '', leaseUntil or 0
+-- keys: those of a place; arguments: name, ttl, field, now, ttlMs or '', leaseUntil or 0
 -- returns: file or null
 -- needs: files/owner, files/is-there, files/change
 local place = place_of(KEYS, ARGV)

@@ -1,6 +1,4 @@
--- keys: hash
--- arguments: now, expiresAt, live until
--- returns: text, or null
+-- keys: hash; arguments: now, expiresAt, live until; returns: text, or null
 local hash = KEYS[1]
 local now, expires_at, lives_until = unpack(ARGV)
 

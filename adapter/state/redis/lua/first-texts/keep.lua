@@ -1,6 +1,4 @@
--- keys: hash
--- arguments: text, now, expiresAt, live until
--- returns: the text that was there first
+-- keys: hash; arguments: text, now, expiresAt, live until; returns: the text that was there first
 local hash = KEYS[1]
 local text, now, expires_at, lives_until = unpack(ARGV)
 

@@ -1,6 +1,7 @@
 -- The same as `tables/gcra.ts` and `tables/limit-rules.ts`. The keys of limits are the last ones of a script, from
--- `first_key` on: first those of the rates, then those of the places. Their values are the last ones too, from `first_value`
--- on: how many rates, and for each interval, burst and calls; for each key of places how many there may be, and calls.
+-- `first_key` on: first those of the rates, then those of the places. Their values are the last ones too, from
+-- `first_value` on: how many rates, and for each interval, burst and calls; for each key of places how many
+-- there may be, and calls.
 -- Returns what the script must return at a limit, or false.
 --
 -- needs: common/live-until

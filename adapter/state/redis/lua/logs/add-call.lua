@@ -1,5 +1,4 @@
--- keys: calls
--- arguments: carrier, call, ttl
+-- keys: calls; arguments: carrier, call, ttl
 local calls = KEYS[1]
 local carrier, call, ttl = unpack(ARGV)
 

@@ -1,6 +1,4 @@
--- keys: log, expected
--- arguments: carrier
--- returns: id of the last entry
+-- keys: log, expected; arguments: carrier; returns: id of the last entry
 -- needs: common/clock, MESSAGE_LOG_TTL_MS, MAX_EXPECTED
 local log, expected = unpack(KEYS)
 local carrier = ARGV[1]

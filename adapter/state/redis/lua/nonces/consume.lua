@@ -1,6 +1,4 @@
--- keys: nonce, nonces
--- arguments: nonce
--- returns: permission, to one caller only, or null
+-- keys: nonce, nonces; arguments: nonce; returns: permission, to one caller only, or null
 local key, nonces = unpack(KEYS)
 local nonce = ARGV[1]
 

@@ -1,5 +1,4 @@
--- keys: nonce, nonces
--- arguments: nonce, now, expiresAt, live until, permission
+-- keys: nonce, nonces; arguments: nonce, now, expiresAt, live until, permission
 -- returns: 1, or 0: another permission has it
 -- needs: common/live-until
 local key, nonces = unpack(KEYS)

@@ -1,6 +1,4 @@
--- keys: active, inFlight, tombstones
--- arguments: now, dead
--- returns: sessions, tombstones, calls in flight
+-- keys: active, inFlight, tombstones; arguments: now, dead; returns: sessions, tombstones, calls in flight
 local active, in_flight, tombstones = unpack(KEYS)
 local now, dead = unpack(ARGV)
 

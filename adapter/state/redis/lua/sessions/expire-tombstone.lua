@@ -1,5 +1,4 @@
--- keys: hash, tombstones
--- arguments: member, now
+-- keys: hash, tombstones; arguments: member, now
 -- returns: session, or 0 when another client has it or it was revived
 -- needs: sessions/session, EXPIRES_AT
 local hash, tombstones = unpack(KEYS)

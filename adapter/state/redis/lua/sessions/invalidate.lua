@@ -1,5 +1,4 @@
--- keys: hash, leases, active, inFlight, tombstones
--- arguments: member, reason, expiresAt, live until
+-- keys: hash, leases, active, inFlight, tombstones; arguments: member, reason, expiresAt, live until
 -- returns: 1 or 0
 -- needs: sessions/session, sessions/drop-leases, common/live-until, PRINCIPAL, REASON
 local hash, leases, active, in_flight, tombstones = unpack(KEYS)

@@ -1,7 +1,6 @@
 -- The text is a field that SESSION_FIELDS leaves out: it lives and ends with the session, and is read when asked for.
 --
--- keys: hash
--- arguments: fingerprint, text
+-- keys: hash; arguments: fingerprint, text
 -- returns: 1 when that is pinned now, what is pinned if it is something else, null without an active session
 local hash = KEYS[1]
 local fingerprint, text = unpack(ARGV)

@@ -1,6 +1,4 @@
--- keys: hash, leases, active, inFlight, tombstones
--- arguments: member
--- returns: session
+-- keys: hash, leases, active, inFlight, tombstones; arguments: member; returns: session
 -- needs: sessions/session, sessions/drop-leases
 local hash, leases, active, in_flight, tombstones = unpack(KEYS)
 local member = ARGV[1]

@@ -1,5 +1,4 @@
--- keys: hash, leases, active, inFlight
--- arguments: member, now, ttl, renewBefore, id and until…
+-- keys: hash, leases, active, inFlight; arguments: member, now, ttl, renewBefore, id and until…
 -- returns: 1 when the expiry was renewed
 -- needs: sessions/note-activity, sessions/renew-expiry
 local hash, leases, active, in_flight = unpack(KEYS)

@@ -1,6 +1,4 @@
--- keys: active, reservations
--- arguments: member, maxActive, now, dead, expiresAt, ttl
--- returns: 1 or 0
+-- keys: active, reservations; arguments: member, maxActive, now, dead, expiresAt, ttl; returns: 1 or 0
 -- needs: sessions/places-taken
 local active, reservations = unpack(KEYS)
 local member, max_active, now, dead, expires_at, ttl = unpack(ARGV)

@@ -1,5 +1,4 @@
--- keys: hash, active, tombstones, reservations
--- arguments: member, principal, now, maxActive or '', dead, ttl
+-- keys: hash, active, tombstones, reservations; arguments: member, principal, now, maxActive or '', dead, ttl
 -- returns: session, or 0
 -- needs: sessions/session, sessions/places-taken, PRINCIPAL, LAST_ACTIVE_AT, EXPIRES_AT, REASON
 local hash, active, tombstones, reservations = unpack(KEYS)

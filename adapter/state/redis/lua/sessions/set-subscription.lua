@@ -1,5 +1,4 @@
--- keys: hash
--- arguments: uri, 1 or 0, the most subscriptions, the most bytes of them
+-- keys: hash; arguments: uri, 1 or 0, the most subscriptions, the most bytes of them
 local hash = KEYS[1]
 local uri, subscribed, most, most_bytes = unpack(ARGV)
 

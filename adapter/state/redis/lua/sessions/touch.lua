@@ -1,7 +1,6 @@
--- keys: hash, active
--- arguments: member, principal, now, ttl, renewBefore
--- returns: session
--- needs: sessions/session, sessions/note-activity, sessions/renew-expiry, PRINCIPAL, LAST_ACTIVE_AT, EXPIRES_AT, RENEWED_AT
+-- keys: hash, active; arguments: member, principal, now, ttl, renewBefore; returns: session
+-- needs: sessions/session, sessions/note-activity, sessions/renew-expiry
+-- needs: PRINCIPAL, LAST_ACTIVE_AT, EXPIRES_AT, RENEWED_AT
 local hash, active = unpack(KEYS)
 local member, principal, now, ttl, renew_before = unpack(ARGV)
 

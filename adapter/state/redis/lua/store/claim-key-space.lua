@@ -1,8 +1,7 @@
 -- Looks through the other replicas, and notes this one unless one of them is of another adapter. A hash: replica →
 -- `<end by the server's clock> <identity as JSON>`.
 --
--- keys: replicas
--- arguments: replica, its identity as JSON, ttl
+-- keys: replicas; arguments: replica, its identity as JSON, ttl
 -- returns: the identity of a replica of another adapter, or ''
 -- needs: common/clock
 local replicas = KEYS[1]

@@ -1,6 +1,4 @@
--- keys: secret
--- arguments: new secret, ttl
--- returns: the secret
+-- keys: secret; arguments: new secret, ttl; returns: the secret
 local secret = KEYS[1]
 local new_secret, ttl = unpack(ARGV)
 

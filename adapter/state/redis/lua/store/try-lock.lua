@@ -1,6 +1,4 @@
--- keys: lock
--- arguments: owner, ttl
--- returns: 1 or 0
+-- keys: lock; arguments: owner, ttl; returns: 1 or 0
 local lock = KEYS[1]
 local owner, ttl = unpack(ARGV)
 
