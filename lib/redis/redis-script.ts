@@ -1,6 +1,4 @@
 /** What the programs have in common where they speak to Redis; each decides for itself which errors mean an outage. */
-import { createHash } from 'node:crypto';
-
 import type { Redis } from 'ioredis';
 
 /** A Lua script with its hash, which is all that is sent once the server knows it. */
@@ -8,11 +6,6 @@ export interface RedisScript {
   readonly source: string;
   readonly sha1: string;
 }
-
-export const redisScript = (source: string): RedisScript => ({
-  source,
-  sha1: createHash('sha1').update(source).digest('hex'),
-});
 
 /** What a script or command may answer. */
 export type RedisReply = string | number | null | RedisReply[];
@@ -39,14 +32,14 @@ export const redisRetryMs = (attempt: number): number =>
 /** Runs a script in one round trip, or two when the server has forgotten it. */
 export async function evaluate(
   redis: Redis,
-  { source, sha1 }: RedisScript,
+  script: RedisScript,
   keys: readonly string[],
   values: readonly (string | number | Buffer)[],
 ): Promise<RedisReply> {
   try {
-    return reply(await redis.evalsha(sha1, keys.length, ...keys, ...values));
+    return reply(await redis.evalsha(script.sha1, keys.length, ...keys, ...values));
   } catch (error) {
     if (replyCode(error) !== 'NOSCRIPT') throw error;
-    return reply(await redis.eval(source, keys.length, ...keys, ...values));
+    return reply(await redis.eval(script.source, keys.length, ...keys, ...values));
   }
 }

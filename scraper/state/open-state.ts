@@ -52,14 +52,16 @@ async function openSqlite(store: FingerprintStore, { pod }: StateOptions): Promi
 
 async function openRedis(store: FingerprintStore, { pod, clock, onError }: StateOptions): Promise<State> {
   // Its client is loaded only where it is used: it takes a tenth of the start.
-  const [{ RedisAssignment }, { RedisConnection }, { RedisKeys }, { RedisLedger }, { RedisRequestCounter }] =
+  const [{ LUA }, { RedisAssignment }, { RedisConnection }, { RedisKeys }, { RedisLedger }, { RedisRequestCounter }] =
     await Promise.all([
+      import('./lua-scripts.ts'),
       import('./redis-assignment.ts'),
       import('./redis-connection.ts'),
       import('./redis-keys.ts'),
       import('./redis-ledger.ts'),
       import('./redis-request-counter.ts'),
     ]);
+  LUA.load();
   const connection = new RedisConnection(store.valkey);
   const keys = new RedisKeys(store.valkey.keyPrefix);
   try {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Assignment, AssignmentOptions } from './assignment.ts';
 import type { Fence } from './ledger.ts';
-import { BEAT, CLAIM, LEAVE, RELEASE } from './redis-assignment-lua.ts';
+import { BEAT, CLAIM, LEAVE, RELEASE } from './redis-assignment-scripts.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import { podOf } from './rendezvous.ts';

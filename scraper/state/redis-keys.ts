@@ -5,7 +5,7 @@
  * | key | holds | expires |
  * | --- | --- | --- |
  * | `ledger:<source>` | hash: plannedUntil, lastCommitAt, paused, owner, token, asked, `begun:<window id>` | 400 days after the last write |
- * | `windows:<source>` | hash: window id → window (see redis-ledger-lua.ts) | the same |
+ * | `windows:<source>` | hash: window id → window (see lua/ledger/ledger.lua) | the same |
  * | `due:<source>`, `due_backfill:<source>` | sorted set: open windows by when they are due | the same |
  * | `uncommitted:<source>` | sorted set: scheduled windows that are open or dead, by start | the same |
  * | `dead:<source>` | sorted set: dead windows by start; those that touch are joined, moments at most 100 | the same |

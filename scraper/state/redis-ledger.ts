@@ -14,7 +14,7 @@ import type {
 } from './ledger.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import * as scripts from './redis-ledger-lua.ts';
+import * as scripts from './redis-ledger-scripts.ts';
 
 /** Sources that one clean-up script looks at, so that others have their turn in between. */
 const SOURCES_AT_ONCE = 50;
@@ -104,8 +104,8 @@ export class RedisLedger implements Ledger {
     return (await this.#connection.run(scripts.COMMIT, keys, values)) === 1;
   }
 
-  async backfill(name: string, windows: readonly WindowRange[], now: Date): Promise<number> {
-    return Number(await this.#run(scripts.BACKFILL, name, [millis(now), rangesText(windows)]));
+  async backfill(name: string, windows: readonly WindowRange[]): Promise<number> {
+    return Number(await this.#run(scripts.BACKFILL, name, [rangesText(windows)]));
   }
 
   async pause(name: string): Promise<void> {

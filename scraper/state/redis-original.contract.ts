@@ -91,9 +91,9 @@ test('every key expires', async () => {
     const commit = { now: new Date(), fingerprints: [hash('a')], ttlMs: 3_600_000, maxEntries: 10 };
     await ledger.commit('s', String(first), commit, fence);
     await ledger.failed('s', String(second), { error: 'no', nextAttemptAt: 'dead', now: new Date() }, fence);
-    await ledger.backfill('s', ranges, new Date());
+    await ledger.backfill('s', ranges);
     await ledger.pause('paused only');
-    await ledger.backfill('backfilled only', ranges, new Date());
+    await ledger.backfill('backfilled only', ranges);
   });
   const keys = await redis.use((client) => client.keys('*'));
   expect(keys.length).toBeGreaterThan(8);

@@ -5,10 +5,10 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { z } from 'zod';
-import { ROOT, runCommand } from '../suite/command.ts';
+import { ROOT } from '../suite/command.ts';
 import { closure } from './closure.ts';
+import { compile } from './compile.ts';
 
-const COMPILE_MS = 120_000;
 /** What the demo server imports. The others of its packages are the programs' own. */
 const DEMO_PACKAGES = ['@modelcontextprotocol/server', '@modelcontextprotocol/node', 'zod'];
 /** Nobody reads them in the image, and they are more than half of it. */
@@ -45,13 +45,7 @@ async function assemble(app: string): Promise<void> {
   );
   const { packages } = Lockfile.parse(JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')));
 
-  const compiler = [process.execPath, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'];
-  const options = ['--outDir', join(app, 'dist'), '--sourceMap', 'false'];
-  const compiled = await runCommand([...compiler, ...options], {
-    timeoutMs: COMPILE_MS,
-    signal: new AbortController().signal,
-  });
-  if (!compiled.ok) throw new Error(`the programs do not compile:\n${compiled.output}`);
+  await compile(join(app, 'dist'), ['--sourceMap', 'false']);
 
   const own = closure(packages, Object.keys(dependencies));
   for (const path of own) await copyPackage(path, join(app, path));

@@ -5,14 +5,13 @@ import { CALL_LEASE_MS, MESSAGE_LOG_TTL_MS } from '../message-bus.ts';
 import type { BusKey, ControlMessage, LogEntry, MessageBus, NewEntry, RunningCall } from '../message-bus.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { RedisKeys } from './redis-keys.ts';
-import { APPEND, DROP, EXPECT } from './redis-log-scripts.ts';
-import { repeatableScript } from './repeatable.ts';
+import { repeatableScript, script } from './lua-scripts.ts';
 import { LOG_BYTES, ENTRY_BYTES } from '../../limits.ts';
 
-/** calls · carrier, call, ttl */
-const ADD_CALL = repeatableScript(`
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])`);
+const APPEND = script('logs/append');
+const EXPECT = repeatableScript('logs/expect');
+const DROP = repeatableScript('logs/drop');
+const ADD_CALL = repeatableScript('logs/add-call');
 
 const RETRY_MS = 250;
 

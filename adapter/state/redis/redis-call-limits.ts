@@ -1,29 +1,12 @@
 import type { RedisReply } from '../../../lib/redis/redis-script.ts';
 import type { CallLimits, HeldPlaces, LimitedCall, Refused, Taking } from '../call-limits.ts';
+import { repeatableScript } from './lua-scripts.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import { LEAVE_PLACES, TAKE_LIMITS } from './redis-limit-lua.ts';
-import { LIVE_UNTIL } from './redis-scripts.ts';
-import { repeatableScript } from './repeatable.ts';
 
-/** rates and places… · now, id, until, values of limits… → null, or what refuses. Without places, twice takes twice: that admits less, never more. */
-const TAKE = repeatableScript(`
-  ${LIVE_UNTIL}
-  ${TAKE_LIMITS}
-  return take_limits(1, 4, ARGV[1], ARGV[2], ARGV[3])`);
-
-/** places… · id, until, calls… */
-const RENEW = repeatableScript(`
-  ${LIVE_UNTIL}
-  for i = 1, #KEYS do
-    for n = 0, tonumber(ARGV[2 + i]) - 1 do redis.call('ZADD', KEYS[i], 'XX', ARGV[2], ARGV[1] .. ':' .. n) end
-    if redis.call('EXISTS', KEYS[i]) == 1 then live_until(KEYS[i], ARGV[2]) end
-  end`);
-
-/** places… · id, calls… */
-const LEAVE = repeatableScript(`
-  ${LEAVE_PLACES}
-  leave_places(1, 2, ARGV[1])`);
+const TAKE = repeatableScript('limits/take');
+const RENEW = repeatableScript('limits/renew');
+const LEAVE = repeatableScript('limits/leave');
 
 /** Limits in Redis: a number for each bucket, and a sorted set for the calls that run. */
 export class RedisCallLimits implements CallLimits {
@@ -53,7 +36,7 @@ export class RedisCallLimits implements CallLimits {
   }
 }
 
-/** The keys that `TAKE_LIMITS` needs. */
+/** The keys that `take_limits` needs. */
 export const keysOf = (keys: RedisKeys, { rates, places }: Taking): string[] => [
   ...rates.map(({ key }) => keys.rate(key)),
   ...placeKeys(keys, places),
@@ -66,7 +49,7 @@ export const valuesOf = ({ rates, places }: Taking): number[] => [
   ...places.flatMap(({ most, calls }) => [most, calls]),
 ];
 
-/** The keys that `LEAVE_PLACES` needs. */
+/** The keys that `leave_places` needs. */
 export const placeKeys = (keys: RedisKeys, places: HeldPlaces['places']): string[] =>
   places.map(({ key }) => keys.places(key));
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { redisOptions, type RedisServer } from '../../../lib/redis/redis-options.ts';
 import { evaluate, type RedisReply, replyCode } from '../../../lib/redis/redis-script.ts';
-import type { StoreScript } from './repeatable.ts';
+import type { StoreScript } from './lua-scripts.ts';
 import { StoreUnavailable } from '../state-store.ts';
 import { WaitingRoom } from '../waiting-room.ts';
 

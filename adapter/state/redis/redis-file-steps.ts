@@ -3,7 +3,7 @@ import type { FileKey } from '../file-records.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { fileField } from './redis-file.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import type { StoreScript } from './repeatable.ts';
+import type { StoreScript } from './lua-scripts.ts';
 import type { SessionKey } from '../session-key.ts';
 
 /** Runs the scripts of redis-file-scripts.ts that change the files of one session. */

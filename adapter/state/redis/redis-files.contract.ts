@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { FileRecord } from '../file-records.ts';
 import { RedisConnection } from './redis-connection.ts';
-import { PURGED_AT_ONCE } from './redis-file-scripts.ts';
+import { PURGED_AT_ONCE } from './lua-scripts.ts';
 import { RedisStore } from './redis-store.ts';
 import type { SessionRecord } from '../state-store.ts';
 import { addFile, beginFile, DAY, MINUTE, newFile, newSession, request, T } from '../testing/files.ts';

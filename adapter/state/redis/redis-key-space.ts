@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { redisScript } from '../../../lib/redis/redis-script.ts';
+import { script } from './lua-scripts.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { StoreUnavailable } from '../state-store.ts';
 
@@ -19,36 +19,7 @@ export class KeySpaceTaken extends Error {
 /** A replica that says nothing for so long does not count any more. */
 const SHORTEST_TTL_MS = 60_000;
 
-/**
- * One step: looks through the other replicas, notes this one unless one of them is of another adapter, and returns what
- * that one is. A hash: replica → `<end by the server's clock> <identity as JSON>`.
- */
-const CLAIM = redisScript(`
-  local function is_other(mine, other)
-    if mine.name ~= cjson.null and other.name ~= cjson.null then return mine.name ~= other.name end
-    local is_common = false
-    for id, origin in pairs(mine.servers) do
-      local theirs = other.servers[id]
-      if theirs ~= nil and theirs ~= origin then return true end
-      if theirs ~= nil then is_common = true end
-    end
-    return not is_common
-  end
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  local mine = cjson.decode(ARGV[2])
-  local all = redis.call('HGETALL', KEYS[1])
-  for i = 1, #all, 2 do
-    local ends, text = string.match(all[i + 1], '^(%d+) (.*)$')
-    if ends == nil or tonumber(ends) <= now then
-      redis.call('HDEL', KEYS[1], all[i])
-    elseif all[i] ~= ARGV[1] and is_other(mine, cjson.decode(text)) then
-      return text
-    end
-  end
-  redis.call('HSET', KEYS[1], ARGV[1], string.format('%d %s', now + ARGV[3], ARGV[2]))
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  return ''`);
+const CLAIM = script('store/claim-key-space');
 
 /**
  * Keeps two adapters from sharing one key space in Redis, where each would take the other's sessions, files and messages

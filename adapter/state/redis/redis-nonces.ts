@@ -1,29 +1,16 @@
-import { redisScript, type RedisReply } from '../../../lib/redis/redis-script.ts';
+import type { RedisReply } from '../../../lib/redis/redis-script.ts';
 import { valid } from '../tables/nonce-table.ts';
+import { repeatableScript, script } from './lua-scripts.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import { repeatableScript } from './repeatable.ts';
-import { LIVE_UNTIL } from './redis-scripts.ts';
 import type { UploadNonces, UploadPermission } from '../upload-nonces.ts';
 
 /** So much longer than the nonce the key lives: the caller's clock decides. */
 const GRACE_MS = 60_000;
 const PAGE = 1_000;
 
-/** nonce, nonces · nonce, now, expiresAt, live until, permission → 1 or 0: another permission has it */
-const ISSUE = repeatableScript(`
-  ${LIVE_UNTIL}
-  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2])
-  if redis.call('ZSCORE', KEYS[2], ARGV[1]) then return redis.call('GET', KEYS[1]) == ARGV[5] and 1 or 0 end
-  redis.call('SET', KEYS[1], ARGV[5], 'PXAT', ARGV[4])
-  redis.call('ZADD', KEYS[2], ARGV[3], ARGV[1])
-  live_until(KEYS[2], ARGV[4])
-  return 1`);
-
-/** nonce, nonces · nonce → permission, to one caller only, or null */
-const CONSUME = redisScript(`
-  redis.call('ZREM', KEYS[2], ARGV[1])
-  return redis.call('GETDEL', KEYS[1])`);
+const ISSUE = repeatableScript('nonces/issue');
+const CONSUME = script('nonces/consume');
 
 /** Nonces in Redis: a key each, and an index for `clear`. */
 export class RedisNonces implements UploadNonces {

@@ -1,6 +1,6 @@
 import type { RedisReply } from '../../../lib/redis/redis-script.ts';
 import type { Baseline } from '../../catalog/baseline.ts';
-import { HASH_FIELDS } from './redis-scripts.ts';
+import { SESSION_FIELDS } from './lua-scripts.ts';
 import { FIELD_NAMES, recordOf, storedValue } from '../session-fields.ts';
 import type { SessionKey, SessionRecord } from '../state-store.ts';
 import type { StoredSession } from '../stored-session.ts';
@@ -16,9 +16,9 @@ export function encodeSession(record: SessionRecord): (string | number)[] {
 
 /** What a script returned for a session; undefined when there is none. */
 export function decodeSession(key: SessionKey, reply: RedisReply): StoredSession | undefined {
-  if (!Array.isArray(reply) || reply.length !== HASH_FIELDS.length) return undefined;
-  const value = (name: (typeof HASH_FIELDS)[number]): string | null => {
-    const stored = reply[HASH_FIELDS.indexOf(name)];
+  if (!Array.isArray(reply) || reply.length !== SESSION_FIELDS.length) return undefined;
+  const value = (name: (typeof SESSION_FIELDS)[number]): string | null => {
+    const stored = reply[SESSION_FIELDS.indexOf(name)];
     return typeof stored === 'string' ? stored : null;
   };
   if (value('principal') === null) return undefined;
@@ -36,6 +36,6 @@ export function decodeBaseline(fingerprint: RedisReply = null, text: RedisReply 
 
 /** When the expiry of a session that a script returned had been renewed last; Infinity when there is none. */
 export function renewedAt(reply: RedisReply): number {
-  const value = Array.isArray(reply) ? reply[HASH_FIELDS.indexOf('renewedAt')] : null;
+  const value = Array.isArray(reply) ? reply[SESSION_FIELDS.indexOf('renewedAt')] : null;
   return typeof value === 'string' ? Number(value) : Infinity;
 }

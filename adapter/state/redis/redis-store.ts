@@ -2,6 +2,7 @@ import type { RedisReply } from '../../../lib/redis/redis-script.ts';
 import type { Baseline } from '../../catalog/baseline.ts';
 import type { HeldPlaces, Refused } from '../call-limits.ts';
 import { callsOf, keysOf, placeKeys, RedisCallLimits, refusedOf, valuesOf } from './redis-call-limits.ts';
+import { LUA, SESSION_FIELDS, type StoreScript } from './lua-scripts.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { RedisFileSteps } from './redis-file-steps.ts';
 import { RedisFiles } from './redis-files.ts';
@@ -11,7 +12,6 @@ import { RedisFirstTexts } from './redis-first-texts.ts';
 import { RedisNonces } from './redis-nonces.ts';
 import * as scripts from './redis-scripts.ts';
 import { decodeBaseline, decodeSession, encodeSession, renewedAt } from './redis-session.ts';
-import type { StoreScript } from './repeatable.ts';
 import { newSecret } from '../secret.ts';
 import type {
   Caller,
@@ -71,6 +71,7 @@ export class RedisStore implements StateStore {
 
   /** Takes over the connection: `close` ends it. */
   constructor(connection: RedisConnection, options: RedisStoreOptions) {
+    LUA.load();
     this.#connection = connection;
     this.#keys = new RedisKeys(options.keyBase);
     this.#keySpace = options.keySpace;
@@ -114,14 +115,14 @@ export class RedisStore implements StateStore {
 
   async find(key: SessionKey, caller: Caller): Promise<Found> {
     const hash = this.#keys.session(this.#keys.name(key));
-    const fields = await this.#connection.run((redis) => redis.hmget(hash, ...scripts.HASH_FIELDS));
+    const fields = await this.#connection.run((redis) => redis.hmget(hash, ...SESSION_FIELDS));
     return seenBy(decodeSession(key, fields), caller);
   }
 
   async touch(key: SessionKey, caller: Caller): Promise<Found> {
     const name = this.#keys.name(key);
     const { principal, now } = caller;
-    const keys = [this.#keys.session(name), this.#keys.leases(name), this.#keys.active];
+    const keys = [this.#keys.session(name), this.#keys.active];
     const reply = await this.#run(scripts.TOUCH, keys, [name, principal, now, this.#keyTtlMs, now - HOUR_MS]);
     if (renewedAt(reply) < now - HOUR_MS) await this.files.keep(key);
     return seenBy(decodeSession(key, reply), caller);
@@ -260,9 +261,7 @@ export class RedisStore implements StateStore {
     const names = await this.#connection.run((redis) => redis.zrevrange(this.#keys.active, offset, last));
     const found = await Promise.all(
       names.map(async (name) => {
-        const fields = await this.#connection.run((redis) =>
-          redis.hmget(this.#keys.session(name), ...scripts.HASH_FIELDS),
-        );
+        const fields = await this.#connection.run((redis) => redis.hmget(this.#keys.session(name), ...SESSION_FIELDS));
         return decodeSession(this.#keys.parse(name), fields);
       }),
     );

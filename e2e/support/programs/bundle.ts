@@ -4,11 +4,12 @@
  * suite heavy start the sources, as users do.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
-import { utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { rolldown } from 'rolldown';
 import type { TestProject } from 'vitest/node';
+import { luaFolders } from '../../../scripts/image/lua-folders.ts';
 import { BUNDLED, PROGRAMS, ROOT } from './program-path.ts';
 
 /** Below the project, so that programs find what they load from packages. */
@@ -28,7 +29,19 @@ export async function setup({ config }: TestProject): Promise<void> {
   await using build = await rolldown({ input, external: PACKAGES, cwd: ROOT, platform: 'node', logLevel: 'silent' });
   const { output } = await build.generate({ format: 'esm', chunkFileNames: '[name]-[hash].js' });
   const code = new Map(output.flatMap((file) => (file.type === 'chunk' ? [[file.fileName, file.code] as const] : [])));
+  addScripts(code);
   process.env[PROGRAMS] = stored(code);
+}
+
+/** All modules stand in one folder here, and so must the Lua scripts that they look for beside themselves. */
+function addScripts(code: Map<string, string>): void {
+  for (const folder of luaFolders()) {
+    for (const file of globSync('**/*.lua', { cwd: join(ROOT, folder) }).sort()) {
+      const name = `lua/${file}`;
+      if (code.has(name)) throw new Error(`two programs have a script ${file}`);
+      code.set(name, readFileSync(join(ROOT, folder, file), 'utf8'));
+    }
+  }
 }
 
 /** Named after what they hold: runs of the same sources share what Node compiles, and runs of others do not meet. */
@@ -43,10 +56,13 @@ function stored(code: ReadonlyMap<string, string>): string {
     return join(folder, 'bundle');
   }
   const draft = mkdtempSync(join(CACHE, 'draft-'));
-  mkdirSync(join(draft, 'bundle'));
   // Has the version, and says that the files are modules.
   writeFileSync(join(draft, 'package.json'), manifest);
-  for (const [name, text] of code) writeFileSync(join(draft, 'bundle', name), text);
+  for (const [name, text] of code) {
+    const path = join(draft, 'bundle', name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
   try {
     renameSync(draft, folder);
   } catch (error) {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Fence, Ledger } from '../ledger.ts';
-import { BEAT, CLAIM, LEAVE } from '../redis-assignment-lua.ts';
+import { BEAT, CLAIM, LEAVE } from '../redis-assignment-scripts.ts';
 import { RedisConnection } from '../redis-connection.ts';
 import { RedisKeys } from '../redis-keys.ts';
 import { RedisLedger } from '../redis-ledger.ts';
