@@ -1,5 +1,5 @@
 import { Refusal } from '../../lib/http/answer.ts';
-import { isWorkspace } from '../sessions/workspace-record.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
 import { sessionEnd } from '../sessions/session-end.ts';

@@ -3,7 +3,7 @@ import type { ArtifactProducer } from '../../crds/config/adapter-file/entry.ts';
 import { AdapterError } from '../errors.ts';
 import { safeFilename } from '../files/keys/paths.ts';
 import { newSessionId } from '../sessions/session-registry.ts';
-import { isWorkspace } from '../sessions/workspace-record.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import { ArtifactCapture } from './artifact-capture.ts';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -13,7 +13,7 @@ import type { ToolCall } from '../tools/visible/tool-step.ts';
 import type { NestedCall } from '../code-mode/nested-call.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox/sandbox-limits.ts';
 import { Operation } from '../path/operation.ts';
-import { isWorkspace } from '../sessions/workspace-record.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { Tracing } from '../telemetry/traces/tracing.ts';
 import { MemoryReply } from './memory-reply.ts';

@@ -13,7 +13,7 @@ import { answerDiscovery } from './discovery.ts';
 import { type Sandbox, type SandboxOutcome } from './sandbox/sandbox.ts';
 import { ToolIndex } from './search/tool-index.ts';
 import { AdapterError } from '../errors.ts';
-import { isWorkspace } from '../sessions/workspace-record.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { MountAdditions } from '../mount/create-mount.ts';
 import type { RequestAttributes } from '../exchange/request-attributes.ts';
 import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';

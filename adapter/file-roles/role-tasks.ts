@@ -7,7 +7,7 @@ import type { MadeTask } from '../exchange/tool-result.ts';
 import { AFTER_LIMIT_MS } from '../limits.ts';
 import { callerOwner } from '../sessions/session-tasks.ts';
 import { whileLocked } from '../sessions/store-lock.ts';
-import { isWorkspace } from '../sessions/workspace-record.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { FileKey } from '../state/file-records.ts';
 import type { DetachedCall, FinishedAnswer, FinishedTask, TaskEnd } from '../tools/visible/tool-step.ts';
 import { CallFiles, type LeftFiles, type RoleCall } from './call-files.ts';

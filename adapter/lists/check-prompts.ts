@@ -4,7 +4,7 @@ import { hasInvisible } from '../catalog/visible-text.ts';
 import { AdapterError } from '../errors.ts';
 import { lockedError } from '../lock/locked-error.ts';
 import type { Message } from '../exchange/message.ts';
-import { isWorkspace } from '../sessions/workspace-record.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { askList } from '../tools/ask-list.ts';
 import { firstSeen } from './first-seen.ts';

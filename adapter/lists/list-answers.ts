@@ -4,7 +4,7 @@ import { insertElements } from '../catalog/insert-elements.ts';
 import { AdapterError, rpcErrorText, upstreamNotJson } from '../errors.ts';
 import { folded, locate, members, splice } from '../exchange/scanning/json-scan.ts';
 import { type Body, isResponseTo, type Message, METHOD_NOT_FOUND } from '../exchange/message.ts';
-import { isWorkspace } from '../sessions/workspace-record.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { checked, isJson } from '../exchange/scanning/checked.ts';
 import { eachMessage, isArray } from '../exchange/scanning/each-message.ts';

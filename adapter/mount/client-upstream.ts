@@ -3,7 +3,7 @@ import type { SessionFiles } from '../sessions/session-files.ts';
 import type { UpstreamSessions } from '../sessions/upstream-sessions.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
-import { isWorkspace } from '../sessions/workspace-record.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-import { isWorkspace } from './workspace-record.ts';
+import { isWorkspace } from './workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 
 const DAY_MS = 86_400_000;

@@ -6,7 +6,7 @@ import type { HeldPlaces, Refused, Taking } from '../state/call-limits.ts';
 import type { Found, SessionKey, SessionRecord, StateStore } from '../state/state-store.ts';
 import { limitRefusal } from './limit-refusal.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
-import { isWorkspace } from './workspace-record.ts';
+import { isWorkspace } from './workspace.ts';
 
 /** What `sessions` of the configuration says, in milliseconds. */
 export interface SessionLimits {

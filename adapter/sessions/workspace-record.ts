@@ -11,17 +11,7 @@ export const noWorkspace = (serverId: string, principal: string, now: number): S
 /** Whether there is a session of this record: a workspace, or one of a client. */
 export const hasSession = ({ sessionId }: Pick<SessionRecord, 'sessionId'>): boolean => sessionId !== NO_SESSION;
 
-/**
- * Files belong to sessions, and clients of the sessionless revision (MCP 2026-07-28) have none. For what they upload or
- * have made, the adapter opens sessions by itself: workspaces. Upload handles and artifact URIs name them, which is the
- * permission to use them beside the token (the revision's "explicit state handles"). They are known by their revision,
- * which no other session has, and go away when no file is left in them.
- */
-export function isWorkspace(record: Pick<SessionRecord, 'protocolVersion'>): boolean {
-  return record.protocolVersion === SESSIONLESS_REVISION;
-}
-
-/** The record of a workspace. */
+/** The record of a workspace (see sessions/workspace.ts). */
 export function workspaceRecord(serverId: string, sessionId: string, principal: string, now: number): SessionRecord {
   return {
     serverId,

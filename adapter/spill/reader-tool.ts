@@ -9,7 +9,7 @@ import { FileRefused } from '../files/keys/file-key.ts';
 import type { FileStore } from '../files/store/file-store.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { PreparedCall, ToolCall, ToolStep } from '../tools/visible/tool-step.ts';
-import { isWorkspace } from '../sessions/workspace-record.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import { toolPrefix } from '../uploads/upload-url-tool.ts';
 import { matchingLines, type NoPart, pointedPart, textPart, type TextPart } from './artifact-parts.ts';
 

@@ -8,7 +8,7 @@ import { PassedReply, type Reply, type ReplyControl } from '../path/reply.ts';
 import { ReplyMessage } from '../path/reply-message.ts';
 import type { Send, Step } from '../path/step.ts';
 import { callerOwner, type TaskStore, toolOfTask } from '../sessions/session-tasks.ts';
-import { isWorkspace } from '../sessions/workspace-record.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import { hasSession } from '../sessions/workspace-record.ts';
 import type { OpenWorkspace, Workspaces } from '../sessions/workspaces.ts';
 import { Outline } from '../spill/outline.ts';

@@ -4,7 +4,7 @@ import { SESSIONLESS_REVISION } from '../exchange/message.ts';
 import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { ToolParameters } from '../tools/tool-parameters.ts';
-import { isWorkspace } from '../sessions/workspace-record.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { RevisionFamily } from '../upstream/revision-probe.ts';
 import { pass, refusal, sampleClient, sampleOperation, through } from './testing/step-scene.ts';
 import { UpstreamRevision } from './upstream-revision.ts';

@@ -11,7 +11,7 @@ import type { StagingArea } from '../files/disk/staging-area.ts';
 import type { FileStore } from '../files/store/file-store.ts';
 import { FileRefused } from '../files/keys/file-key.ts';
 import type { Uploads } from '../files/uploads/uploads.ts';
-import { isWorkspace } from '../sessions/workspace-record.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import {
   type FileKey,
   type FileKind,

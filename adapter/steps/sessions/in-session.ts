@@ -5,7 +5,7 @@ import type { Operation } from '../../path/operation.ts';
 import type { Reply } from '../../path/reply.ts';
 import type { Send, Step } from '../../path/step.ts';
 import type { Lease, SessionRegistry } from '../../sessions/session-registry.ts';
-import { isWorkspace } from '../../sessions/workspace-record.ts';
+import { isWorkspace } from '../../sessions/workspace.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
 import { LeasedReply } from '../leased-reply.ts';
 

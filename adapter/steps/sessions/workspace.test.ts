@@ -8,7 +8,7 @@ import { noWorkspace } from '../../sessions/workspace-record.ts';
 import type { Reply } from '../../path/reply.ts';
 import { SessionFiles } from '../../sessions/session-files.ts';
 import { SessionRegistry } from '../../sessions/session-registry.ts';
-import { isWorkspace } from '../../sessions/workspace-record.ts';
+import { isWorkspace } from '../../sessions/workspace.ts';
 import { Workspaces } from '../../sessions/workspaces.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
 import { pass, RecordingReply, refusal, sampleClient, sampleOperation, through } from '../testing/step-scene.ts';

@@ -7,7 +7,7 @@ import { AdapterError } from '../../errors.ts';
 import type { Span } from '../../exchange/scanning/json-scan.ts';
 import type { ServerToolLock } from '../../lock/server-tool-lock.ts';
 import { ownTurn } from '../../../lib/stream/own-turn.ts';
-import { isWorkspace } from '../../sessions/workspace-record.ts';
+import { isWorkspace } from '../../sessions/workspace.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
 import { askList } from '../ask-list.ts';
 import { hasMore } from '../list-tools.ts';

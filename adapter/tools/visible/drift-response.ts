@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { ToolDefinitionPinning } from '../../../crds/config/adapter-file/core.ts';
 import { dataOf, type Drift, previewOf } from '../../catalog/drift.ts';
 import { AdapterError } from '../../errors.ts';
-import { isWorkspace } from '../../sessions/workspace-record.ts';
+import { isWorkspace } from '../../sessions/workspace.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
 import type { ToolSource } from '../tool-source.ts';
 import type { NormalisedList } from './normalised-lists.ts';

@@ -3,7 +3,7 @@ import type { Cache, Caches } from '../../caches.ts';
 import type { Baseline } from '../../catalog/baseline.ts';
 import { AdapterError } from '../../errors.ts';
 import { seenBy } from '../../sessions/seen-by.ts';
-import { isWorkspace } from '../../sessions/workspace-record.ts';
+import { isWorkspace } from '../../sessions/workspace.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
 import type { ToolSource } from '../tool-source.ts';
 import type { NormalisedList } from './normalised-lists.ts';
