@@ -1,3 +1,4 @@
+import { isObject } from '../../../lib/json/json-object.ts';
 import { ANSWER_LIMITS, JsonLimitError, parseJson } from '../../../lib/json/json-limits.ts';
 import { KeptParts } from '../../../lib/stream/kept-parts.ts';
 import type { ByteShare, Holder } from '../../byte-account.ts';
@@ -173,9 +174,7 @@ function messageIn(text: string): Readonly<Record<string, unknown>> | undefined 
   if (text === '') return undefined;
   try {
     const value = parseJson(text, ANSWER_LIMITS);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined;
+    return isObject(value) ? value : undefined;
   } catch (error) {
     if (error instanceof JsonLimitError) throw error;
     return undefined;
