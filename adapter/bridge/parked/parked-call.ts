@@ -1,5 +1,5 @@
 import { AdapterError } from '../../errors.ts';
-import type { Answer } from '../../exchange/answers/answer.ts';
+import { wholeText } from '../../exchange/answers/answer.ts';
 import type { Request } from '../../exchange/message.ts';
 import type { ResponseHead } from '../../exchange/upstream.ts';
 import { MAX_ANSWER_BYTES } from '../../limits.ts';
@@ -299,9 +299,11 @@ export class ParkedCall implements Reply {
   }
 
   async #respond(message: ReplyMessage): Promise<void> {
-    const text = await wholeText(message.streamed ?? message.text());
+    const { streamed } = message;
+    const text = streamed === undefined ? message.text() : await wholeText(streamed, MAX_ANSWER_BYTES);
+    if (text === undefined) throw new AdapterError('upstream_failed', 'The answer is too large.');
     this.#hasAnswer = true;
-    const urls = message.streamed === undefined ? urlQuestions(text) : undefined;
+    const urls = streamed === undefined ? urlQuestions(text) : undefined;
     if (urls !== undefined) {
       const result = await this.#urlResult(urls);
       return this.#publish(
@@ -354,15 +356,4 @@ const TOO_LARGE: Ending = failed(
 
 function tooManyRounds({ maxRounds }: QuestionLimits): AdapterError {
   return new AdapterError('upstream_failed', `The upstream server still asked after ${maxRounds} rounds of questions.`);
-}
-
-async function wholeText(answer: Answer): Promise<string> {
-  if (typeof answer === 'string') return answer;
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const part of answer.parts) {
-    text += typeof part === 'string' ? part : decoder.decode(part, { stream: true });
-    if (text.length > MAX_ANSWER_BYTES) throw new AdapterError('upstream_failed', 'The answer is too large.');
-  }
-  return text;
 }
