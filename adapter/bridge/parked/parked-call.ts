@@ -15,6 +15,7 @@ import { type Asked, AskedQuestions, questionIn, urlQuestions } from './asked-qu
 import { inputRequired, needsPages, pageRequests } from './input-required.ts';
 import { after, type ParkedEntry, parkedKey, type ParkedOrder } from './parked-entry.ts';
 import { ParkedPlace, type ParkedPlaceDeps } from './parked-place.ts';
+import { ReaderControl } from './reader-control.ts';
 
 export interface ParkedCallDeps extends ParkedPlaceDeps {
   readonly limits: QuestionLimits;
@@ -66,8 +67,8 @@ export class ParkedCall implements Reply {
   #more: NodeJS.Timeout | undefined;
   #isOver = false;
   #hasAnswer = false;
-  /** How often the client holds the upstream's data back. */
-  #holds = 0;
+  /** Of the client whose call it was before it was parked. */
+  #reader: ReaderControl | undefined;
   #expiry: NodeJS.Timeout | undefined;
   readonly #place: ParkedPlace;
 
@@ -121,22 +122,8 @@ export class ParkedCall implements Reply {
   start(control: ReplyControl): void {
     this.#control = control;
     if (this.#isParked) return;
-    this.#outer.start({
-      pause: () => {
-        if (this.#isParked) return;
-        this.#holds += 1;
-        control.pause();
-      },
-      resume: () => {
-        if (this.#isParked) return;
-        this.#holds -= 1;
-        control.resume();
-      },
-      // Its client has had an answer, and left, before a parked call ends.
-      abort: (ending) => {
-        if (!this.#isParked) control.abort(ending);
-      },
-    });
+    this.#reader = new ReaderControl(control);
+    this.#outer.start(this.#reader);
   }
 
   head(head: ResponseHead): void {
@@ -235,16 +222,11 @@ export class ParkedCall implements Reply {
     if (!isFirst) return this.#publish({ type: 'asks', result }, waits);
     const outer = this.#outer;
     const isGone = outer.isGone;
-    this.#letGo();
+    this.#reader?.leave();
     if (isGone) return this.#giveUp(new AdapterError('cancelled'));
     if (!this.#hasHead) outer.head(OWN_HEAD);
     await outer.message(ReplyMessage.result(this.#request.idText, result));
     await outer.end({ outcome: 'ok' });
-  }
-
-  /** The client that did not read has its answer: nobody would say that it reads again. */
-  #letGo(): void {
-    for (; this.#holds > 0; this.#holds--) this.#control?.resume();
   }
 
   /** The call has ended with the demand that pages are opened first (MCP 2025-11-25, -32042): then it is made anew. */
