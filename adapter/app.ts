@@ -15,6 +15,7 @@ import { accountLimits, ByteAccount } from './byte-account.ts';
 import { LimitsHit } from './admin/limits-hit.ts';
 import { Caches } from './caches.ts';
 import { createSandbox } from './code-mode/sandbox/create-sandbox.ts';
+import { clientPort } from './client-port.ts';
 import { codeTools } from './code-tools.ts';
 import { connectRulesFrom } from '../lib/net/guarded-connect.ts';
 import { createMounts } from './create-mounts.ts';
@@ -22,7 +23,6 @@ import { drain } from './drain.ts';
 import { type AdapterError, knownError } from './errors.ts';
 import { KeepAlive } from './exchange/answers/keep-alive.ts';
 import { RunningExchanges } from './exchange/running.ts';
-import { fileRoutes } from './file-routes.ts';
 import { fileTools } from './file-tools.ts';
 import { ClientNotices } from './sessions/client-notices.ts';
 import { Gateway } from './gateway/gateway.ts';
@@ -37,25 +37,18 @@ import { healthReport } from './health-report.ts';
 import { watchLock } from './lock/tool-lock-file.ts';
 import type { Mount } from './mount/mount.ts';
 import { baseUrl, type Listening } from './http/base-url.ts';
-import { proxyAddresses } from './http/connections.ts';
-import { healthRoute } from './http/health-route.ts';
 import { HostNames } from './http/host-names.ts';
-import { mcpRoute } from './http/mcp-route.ts';
-import { resourceMetadataRoute } from './http/resource-metadata-route.ts';
 import { openPort } from './http/open-port.ts';
-import { OriginPolicy } from './http/origin.ts';
 import { RunningDownloads } from './http/running-downloads.ts';
-import { createServer } from './http/server.ts';
-import { KeyedHashes } from './keyed-hashes.ts';
 import { openAdmin } from './open-admin.ts';
 import { openIdentity } from './open-identity.ts';
 import { openFiles, storesFiles } from './open-files.ts';
+import { openSecrets } from './open-secrets.ts';
 import { readiness } from './readiness.ts';
 import { SessionFiles } from './sessions/session-files.ts';
 import { Workspaces } from './sessions/workspaces.ts';
 import { SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
-import { SharedSecret } from './shared-secret.ts';
 import { observedNonces } from './state/observed-nonces.ts';
 import { openStore } from './state/open/open-store.ts';
 import type { LogOutput } from './telemetry/logs/log-output.ts';
@@ -175,21 +168,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   opening.defer(() => sessions.stop());
   const backend = (): Backend => (state.status().fallback ? 'memory' : BACKENDS[backendType]);
   const nonces = observedNonces(store.nonces, telemetry, backend);
-  const secret = new SharedSecret(
-    core.auth.enabled ? (core.auth.signing_secret ?? core.auth.token) : null,
-    () => store.secret('signing'),
-    () => state.status().fallback,
-  );
-  const hashSecret = new SharedSecret(
-    null,
-    () => store.secret('hashes'),
-    () => state.status().fallback,
-  );
-  await Promise.all([secret.load(), hashSecret.load()]);
-  const hashes = new KeyedHashes(hashSecret);
-  const { enabled: hasAuth, token } = core.auth;
-  /** Whose the files are whose sessions are lost: there is nobody else to ask. */
-  const principal = (): string => (hasAuth && token !== null ? hashes.principal(token) : '');
+  const secrets = await openSecrets(core, store, () => state.status().fallback);
+  const { hashes, signing: secret, ownPrincipal: principal } = secrets;
   const notices = new ClientNotices(bus, onError);
   const sessionFiles = new SessionFiles(store, opened?.files ?? NO_BYTES, onError);
   bus.onControl((message) => {
@@ -299,13 +279,6 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     usable,
     janitor,
   });
-  const hashArguments = (text: string): string | undefined => {
-    try {
-      return hashes.arguments(text);
-    } catch {
-      return undefined;
-    }
-  };
   const gateway = new Gateway({
     store,
     bus,
@@ -318,7 +291,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     toolParameters: new ToolParameters(),
     telemetry,
     notes: telemetry.isOn,
-    hashArguments: config.telemetry.audit_log.enabled ? hashArguments : undefined,
+    hashArguments: config.telemetry.audit_log.enabled ? secrets.ofArguments : undefined,
     tracing,
     tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
     terminationRetries: config.sessions.upstream_session_termination_retries,
@@ -358,7 +331,6 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     log: (message) => logger.warn(message),
   });
   opening.defer(() => identity.close());
-  const mountPaths = new Set(mounts.map((mount) => mount.path));
 
   const listen: Adapter['listen'] = async (host, port) => {
     warnings = accessWarnings(config, host);
@@ -370,34 +342,20 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       machine: hostname(),
     });
     await observing.listen(host, hosts);
-    const origins = new OriginPolicy(core.cors, { publicBaseUrl: core.public_base_url, boundHost: host });
-    app = createServer({
-      identification: identity,
-      hosts,
-      origins,
-      trustedProxies: core.trusted_proxies,
-      connections: {
-        max: core.max_connections,
-        perPeer: core.max_connections_per_peer,
-        isProxy: proxyAddresses(core.trusted_proxies),
-        warn: (message) => logger.warn(message),
-      },
+    app = clientPort(host, hosts, {
+      files,
+      identity,
+      mounts,
+      gateway,
+      downloads,
+      account,
+      baseUrl: reachedBy,
       isDraining: () => stopping.aborted,
-      isMount: (path) => mountPaths.has(path),
+      health,
+      notReady,
+      known,
       logger,
-      telemetry,
     });
-    healthRoute(app, { health, notReady }, async (request) => {
-      const isAuthenticated = await identity.knows(request);
-      const isOwn = hosts?.isOwn(request.headers.host) === true;
-      return { isAuthenticated, mayRead: isOwn || (hasAuth && isAuthenticated) };
-    });
-    const bodyOptions = { maxBodyBytes: core.max_request_body_bytes, account, known };
-    for (const mount of mounts) {
-      mcpRoute(app, mount, gateway.http(mount), bodyOptions);
-      resourceMetadataRoute(app, mount, identity.describe(mount.serverId), reachedBy);
-    }
-    fileRoutes(app, { ...files, downloads, stepUp: (...asked) => identity.stepUp(...asked), known });
     await janitor.reconcile(stopping);
     const open = await openPort(app, { host, port });
     listening = open.listening;
@@ -415,11 +373,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         health,
         notReady,
       };
-      const secretOf = (): string => hashSecret.value;
       admin = await openAdmin(options.admin, {
         ...parts,
         lock: locked?.lock,
-        secret: secretOf,
+        secret: () => secrets.hashing.value,
         telemetry,
         logger,
         redact,

@@ -34,7 +34,7 @@ import {
 import { UploadQuestion } from './uploads/upload-question.ts';
 import { uploadUrlTool, type UploadUrlTool } from './uploads/upload-url-tool.ts';
 import type { Caller } from './path/caller.ts';
-import { mayUse } from './sessions/workspace.ts';
+import { mayUse } from './sessions/file-use.ts';
 import type { Workspaces } from './sessions/workspaces.ts';
 import { fileTimes, type OpenedFiles, presignTtlSeconds } from './open-files.ts';
 

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { isObject } from '../lib/json/json-object.ts';
 
 const DEFAULT_CONFIG = '/etc/remote-mcp-adapter/config.yaml';
 const LEVELS = ['debug', 'info', 'warning', 'error', 'critical'] as const;
@@ -157,7 +158,7 @@ function askedCaller(principal = '', scopes = '', claims = '{}'): AskedCaller {
   } catch (error) {
     throw new UsageError(`--claims must be a JSON object: ${(error as Error).message}`);
   }
-  if (typeof said !== 'object' || said === null || Array.isArray(said)) {
+  if (!isObject(said)) {
     throw new UsageError('--claims must be a JSON object');
   }
   return { principal, claims: { ...said }, scopes: scopes.split(/[\s,]+/).filter((one) => one !== '') };

@@ -1,7 +1,7 @@
 import { conversing } from './conversation.ts';
-import { elements, locate } from './exchange/scanning/json-scan.ts';
 import type { Mount } from './mount/mount.ts';
 import { LISTS } from './tools/list-of.ts';
+import { toolsIn } from './tools/tools-in.ts';
 
 const TIMEOUT_MS = 20_000;
 
@@ -25,9 +25,5 @@ export const listedTools = (mount: Mount, timeoutMs: number): Promise<ListedTool
 
 /** The names in a `tools/list` result (JSON text), in its order; '' for what has none. */
 export function toolNamesIn(list: string): string[] {
-  return Array.from(elements(list, locate(list, ['tools'])?.start), ({ start, end }) => {
-    const tool: unknown = JSON.parse(list.slice(start, end));
-    const name = typeof tool === 'object' && tool !== null ? (tool as { readonly name?: unknown }).name : undefined;
-    return typeof name === 'string' ? name : '';
-  });
+  return Array.from(toolsIn(list), ({ name = '' }) => name);
 }

@@ -4,60 +4,26 @@
  * Usage: npm run build && node bench/bridged.ts (Linux)
  */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { Pool } from 'undici';
 import { stringify } from 'yaml';
+import { callInSession, callWithoutSession, post, untilUp } from './harness/bare-client.ts';
+import { startBareServer } from './harness/bare-server.ts';
 
 const CALLS = 300;
 const AT_ONCE = 16;
 const ROUNDS = 7;
 const PORT = 8969;
-const NEWEST = '2026-07-28';
-const SERVER_INFO = { name: 'bench', version: '1' };
-const TOOLS = [{ name: 'echo', inputSchema: { type: 'object' } }];
-const RESULT = { content: [{ type: 'text', text: 'done' }] };
-
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
 
 let asked = 0;
-
-/** A server that speaks one family of revisions, over plain JSON. */
-async function startUpstream(isNewer: boolean): Promise<string> {
-  const results: Record<string, object> = {
-    'server/discover': { supportedVersions: [NEWEST], capabilities: { tools: {} }, _meta: {} },
-    initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: SERVER_INFO },
-    'tools/list': { tools: TOOLS },
-    'tools/call': RESULT,
-  };
-  const server = createServer((req, res) => {
-    asked += 1;
-    void text(req).then((body) => {
-      if (req.method !== 'POST') return res.writeHead(req.method === 'DELETE' ? 200 : 405).end();
-      const { id, method = '' } = JSON.parse(body) as { id?: unknown; method?: string };
-      if (id === undefined) return res.writeHead(202).end();
-      const isSpoken = (req.headers['mcp-protocol-version'] === NEWEST) === isNewer;
-      const answer = isSpoken
-        ? { result: { ...(isNewer && { resultType: 'complete' }), ...results[method] } }
-        : { error: { code: -32000, message: 'unsupported' } };
-      const session = method === 'initialize' ? { 'mcp-session-id': 'one' } : {};
-      res.writeHead(isSpoken ? 200 : 400, { 'content-type': 'application/json', ...session });
-      return res.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-}
+const count = (): void => void (asked += 1);
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-bridged-'));
-const older = await startUpstream(false);
-const newer = await startUpstream(true);
+const older = await startBareServer('older', count);
+const newer = await startBareServer('newer', count);
 const config = join(folder, 'adapter.yaml');
 const server = (id: string, url: string, sessions = 'per_call') => ({
   id,
@@ -77,42 +43,16 @@ writeFileSync(
 const adapter = spawn(process.execPath, ['dist/adapter/main.js', '--config', config], { stdio: 'inherit' });
 const pool = new Pool(`http://127.0.0.1:${PORT}`, { connections: AT_ONCE });
 
-async function post(
-  path: string,
-  body: object,
-  headers: Record<string, string>,
-): Promise<{ session: string; text: string }> {
-  const response = await pool.request({
-    path,
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
-    body: JSON.stringify(body),
-  });
-  const said = await response.body.text();
-  if (response.statusCode >= 300) throw new Error(`${path}: HTTP ${response.statusCode} ${said}`);
-  return { session: String(response.headers['mcp-session-id']), text: said };
-}
-
 type Call = () => Promise<unknown>;
 
 async function inSession(path: string): Promise<Call> {
-  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: SERVER_INFO };
-  const { session } = await post(path, { jsonrpc: '2.0', id: 1, method: 'initialize', params }, {});
-  const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' };
-  await post(path, { jsonrpc: '2.0', method: 'notifications/initialized' }, headers);
-  const call = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'echo', arguments: {} } };
-  return () => post(path, call, headers);
+  const call = await callInSession(pool, path, 'echo');
+  return () => post(pool, path, call);
 }
 
 function withoutSession(path: string): Call {
-  const headers = { 'mcp-protocol-version': NEWEST, 'mcp-method': 'tools/call', 'mcp-name': 'echo' };
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': NEWEST,
-    'io.modelcontextprotocol/clientCapabilities': {},
-    'io.modelcontextprotocol/clientInfo': SERVER_INFO,
-  };
-  const call = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'echo', arguments: {}, _meta } };
-  return () => post(path, call, headers);
+  const call = callWithoutSession('echo');
+  return () => post(pool, path, call);
 }
 
 async function p50(call: Call): Promise<number> {
@@ -135,14 +75,7 @@ async function rate(call: Call): Promise<number> {
 }
 
 try {
-  for (;;) {
-    const isUp = await fetch(`http://127.0.0.1:${PORT}/livez`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-    if (isUp) break;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await untilUp(pool);
   const calls: Record<string, Call> = {
     'with sessions, as it is': await inSession('/mcp/older'),
     'with sessions, bridged': await inSession('/mcp/newer'),

@@ -7,13 +7,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { Pool } from 'undici';
 import { stringify } from 'yaml';
+import { type Asked, callInSession, callWithoutSession, post, untilUp } from './harness/bare-client.ts';
+import { startBareServer } from './harness/bare-server.ts';
 import { processSeconds } from './harness/proc.ts';
 
 const [, , base = '', head = '', starts = '5'] = process.argv;
@@ -21,38 +20,7 @@ const AT_ONCE = 16;
 const TURN_MS = 500;
 const TURNS = 24;
 const WARM_MS = 3_000;
-const NEWEST = '2026-07-28';
-const CLIENT = { name: 'bench', version: '1' };
-
-/** A server that speaks both families of revisions; the tool `stream` answers as an event stream, all else as plain JSON. */
-async function startUpstream(): Promise<string> {
-  const results: Record<string, object> = {
-    'server/discover': { supportedVersions: [NEWEST], capabilities: { tools: {} }, _meta: {} },
-    initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: CLIENT },
-    'tools/list': { tools: ['echo', 'stream'].map((name) => ({ name, inputSchema: { type: 'object' } })) },
-    'tools/call': { content: [{ type: 'text', text: 'done' }] },
-  };
-  const server = createServer((req, res) => {
-    void text(req).then((body) => {
-      if (req.method !== 'POST') return res.writeHead(req.method === 'DELETE' ? 200 : 405).end();
-      const {
-        id,
-        method = '',
-        params,
-      } = JSON.parse(body) as { id?: unknown; method?: string; params?: { name?: string } };
-      if (id === undefined) return res.writeHead(202).end();
-      const session = method === 'initialize' ? { 'mcp-session-id': 'one' } : {};
-      const answer = JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...results[method] } });
-      const isStream = params?.name === 'stream';
-      const type = isStream ? 'text/event-stream' : 'application/json';
-      res.writeHead(200, { 'content-type': type, ...session });
-      return res.end(isStream ? `event: message\ndata: ${answer}\n\n` : answer);
-    });
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-}
+const PATH = '/mcp/up';
 
 /** A version of the adapter that runs. */
 class Version implements AsyncDisposable {
@@ -62,7 +30,7 @@ class Version implements AsyncDisposable {
 
   constructor(main: string, port: number, upstream: string) {
     const config = join(this.#folder, 'adapter.yaml');
-    const server = { id: 'up', mount_path: '/mcp/up', upstream: { url: upstream }, upstream_ping: { enabled: false } };
+    const server = { id: 'up', mount_path: PATH, upstream: { url: upstream }, upstream_ping: { enabled: false } };
     const core = { host: '127.0.0.1', port, max_start_wait_seconds: 0, log_level: 'error' };
     const storage = { root: join(this.#folder, 'shared') };
     writeFileSync(config, stringify({ core, storage, state_persistence: { type: 'memory' }, servers: [server] }));
@@ -70,34 +38,25 @@ class Version implements AsyncDisposable {
     this.#pool = new Pool(`http://127.0.0.1:${port}`, { connections: AT_ONCE });
   }
 
-  async post(body: object, headers: Record<string, string>): Promise<string> {
-    const response = await this.#pool.request({
-      path: '/mcp/up',
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
-      body: JSON.stringify({ jsonrpc: '2.0', ...body }),
-    });
-    const said = await response.body.text();
-    if (response.statusCode >= 300) throw new Error(`HTTP ${response.statusCode} ${said}`);
-    return String(response.headers['mcp-session-id']);
+  call(asked: Asked): Promise<unknown> {
+    return post(this.#pool, PATH, asked);
   }
 
-  async ready(): Promise<void> {
-    for (;;) {
-      const up = await this.#pool.request({ path: '/livez', method: 'GET' }).catch(() => undefined);
-      await up?.body.dump();
-      if (up?.statusCode === 200) return;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+  asking(open: Open, tool: string): Promise<Asked> {
+    return open(this.#pool, PATH, tool);
+  }
+
+  ready(): Promise<void> {
+    return untilUp(this.#pool);
   }
 
   /** Calls per second, and microseconds of its processor for each. */
-  async turn(call: (version: Version) => Promise<unknown>, ms: number): Promise<[rate: number, cpu: number]> {
+  async turn(asked: Asked, ms: number): Promise<[rate: number, cpu: number]> {
     const stat = (): number => processSeconds(readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8'));
     const [startedAt, usedBefore] = [performance.now(), stat()];
     let calls = 0;
     const worker = async (): Promise<void> => {
-      for (; performance.now() - startedAt < ms; calls++) await call(this);
+      for (; performance.now() - startedAt < ms; calls++) await this.call(asked);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
     const seconds = (performance.now() - startedAt) / 1000;
@@ -113,30 +72,13 @@ class Version implements AsyncDisposable {
   }
 }
 
-const CALL = { id: 2, method: 'tools/call' };
-const META = {
-  'io.modelcontextprotocol/protocolVersion': NEWEST,
-  'io.modelcontextprotocol/clientCapabilities': {},
-  'io.modelcontextprotocol/clientInfo': CLIENT,
-};
+type Open = (pool: Pool, path: string, tool: string) => Promise<Asked>;
 
-async function inSession(version: Version, name: string): Promise<(version: Version) => Promise<unknown>> {
-  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: CLIENT };
-  const session = await version.post({ id: 1, method: 'initialize', params }, {});
-  const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' };
-  await version.post({ method: 'notifications/initialized' }, headers);
-  return (one) => one.post({ ...CALL, params: { name, arguments: {} } }, headers);
-}
-
-async function withoutSession(_: Version, name: string): Promise<(version: Version) => Promise<unknown>> {
-  const headers = { 'mcp-protocol-version': NEWEST, 'mcp-method': 'tools/call', 'mcp-name': name };
-  const call = { ...CALL, params: { name, arguments: {}, _meta: META } };
-  return (one) => one.post(call, headers);
-}
+const withoutSession: Open = (_pool, _path, tool) => Promise.resolve(callWithoutSession(tool));
 
 const KINDS = {
-  'in a session': [inSession, 'echo'],
-  'the same, streamed': [inSession, 'stream'],
+  'in a session': [callInSession, 'echo'],
+  'the same, streamed': [callInSession, 'stream'],
   'without sessions': [withoutSession, 'echo'],
 } as const;
 
@@ -153,7 +95,7 @@ if (base === '' || head === '') {
   console.error('Usage: node bench/paired.ts BASE/dist/adapter/main.js HEAD/dist/adapter/main.js [starts]');
   process.exit(2);
 }
-const upstream = await startUpstream();
+const upstream = await startBareServer('both');
 const rates = new Map<string, number[]>();
 const cpus = new Map<string, number[]>();
 for (let start = 0; start < Number(starts); start++) {
@@ -164,7 +106,7 @@ for (let start = 0; start < Number(starts); start++) {
   const [before, after] = start % 2 === 0 ? [first, second] : [second, first];
   await Promise.all([first.ready(), second.ready()]);
   for (const [name, [open, tool]] of Object.entries(KINDS)) {
-    const [ofBefore, ofAfter] = [await open(before, tool), await open(after, tool)];
+    const [ofBefore, ofAfter] = [await before.asking(open, tool), await after.asking(open, tool)];
     await before.turn(ofBefore, WARM_MS);
     await after.turn(ofAfter, WARM_MS);
     const [cpuBefore, cpuAfter] = [[] as number[], [] as number[]];

@@ -4,7 +4,8 @@ import { mcpToolLockCrd } from '../crds/generate/mcp-tool-lock-crd.ts';
 import { mcpAdapterCrd } from '../crds/generate/mcp-adapter-crd.ts';
 import { VERSION } from '../crds/v1alpha1/api.ts';
 import { ApiError, type KubernetesApi } from './kubernetes/kubernetes.ts';
-import { isObject, listAt } from './kubernetes/unstructured.ts';
+import { isObject } from '../lib/json/json-object.ts';
+import { listAt } from './kubernetes/unstructured.ts';
 import {
   API_SCRAPE_SOURCES,
   CUSTOM_RESOURCE_DEFINITIONS,

@@ -1,7 +1,8 @@
 /** Pure: what the caches keep of objects. Thousands of them are held for as long as the operator runs. */
 import { placeholder } from './kubernetes/content-hash.ts';
 import type { KubernetesObject } from './kubernetes/kubernetes.ts';
-import { isObject, listAt } from './kubernetes/unstructured.ts';
+import { isObject } from '../lib/json/json-object.ts';
+import { listAt } from './kubernetes/unstructured.ts';
 import { GROUP_LABEL } from './scrape-group/group/names.ts';
 
 /** kubectl keeps the whole object in it once more. */

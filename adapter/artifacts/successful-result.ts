@@ -1,3 +1,4 @@
+import { isObject } from '../../lib/json/json-object.ts';
 import type { ToolResult } from './locate-output.ts';
 
 /** A result (JSON text); undefined when it is an error, or not the result of a tool that has ended. */
@@ -8,7 +9,7 @@ export function successfulResult(text: string): ToolResult | undefined {
   } catch {
     return undefined;
   }
-  if (typeof result !== 'object' || result === null || Array.isArray(result)) return undefined;
-  const { isError, resultType = 'complete' } = result as { isError?: unknown; resultType?: unknown };
+  if (!isObject(result)) return undefined;
+  const { isError, resultType = 'complete' } = result;
   return isError === true || resultType !== 'complete' ? undefined : result;
 }

@@ -1,3 +1,5 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+
 import { type AdapterError, rpcErrorText } from '../errors.ts';
 
 /** One JSON-RPC error for each of these requests (JSON texts of their ids). */
@@ -8,3 +10,13 @@ export function errorText({ code, message, data }: AdapterError, idTexts: readon
 }
 
 const NO_ID = ['null'];
+
+/** Headers of a body that says why there is no answer. `error`: undefined where somebody else has said why. */
+export function errorHeaders(body: string, requestId: string, error: AdapterError | undefined): OutgoingHttpHeaders {
+  return {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'x-request-id': requestId,
+    ...(error?.retryAfter !== undefined && { 'retry-after': String(error.retryAfter) }),
+  };
+}

@@ -1,11 +1,10 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
-import type { ByteShare } from '../byte-account.ts';
-import { AdapterError, answersOverloaded, type ErrorCode, upstreamNotJson } from '../errors.ts';
+import { AdapterError, answersOverloaded, type ErrorCode } from '../errors.ts';
 import type { StreamedAnswer } from '../exchange/answers/answer.ts';
-import { endWhole } from '../exchange/answers/end-whole.ts';
+import { sendWhole } from '../exchange/answers/end-whole.ts';
 import { sendEndedStream } from '../exchange/answers/ended-stream.ts';
-import { asEventData, EventBytes, eventText, openEvent } from '../exchange/answers/event-text.ts';
+import { EventBytes, openEvent } from '../exchange/answers/event-text.ts';
 import { isEventStream, responseHeaders } from '../exchange/headers.ts';
 import type { KeepAlive, QuietStream } from '../exchange/answers/keep-alive.ts';
 import { type Flow, ReplyStream } from '../exchange/answers/reply-stream.ts';
@@ -13,15 +12,15 @@ import type { Running, RunningExchanges } from '../exchange/running.ts';
 import type { Frame } from '../exchange/scanning/sse-frames.ts';
 import { type Part, sendParts } from '../exchange/answers/stream-answer.ts';
 import { whileLeaving } from '../exchange/answers/unread.ts';
-import { MAX_HELD_CHARS, MAX_HELD_FRAMES, UNCOUNTED_BYTES } from '../limits.ts';
 import { type Ending, failed, OK } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply, ReplyControl } from '../path/reply.ts';
 import type { ReplyMessage } from '../path/reply-message.ts';
 import type { ResponseHead } from '../exchange/upstream.ts';
-import { errorText } from './error-text.ts';
+import { errorHeaders, errorText } from './error-text.ts';
+import { HeldFrames } from './held-frames.ts';
+import { messageEvent, NO_FRAME } from './message-event.ts';
 
-const TOO_MUCH_BEFORE_HEAD = 'The upstream server sent more than 1 MiB or 100 messages before its answer.';
 const FRAME_TAIL = '\n\n';
 
 export interface HttpReplyDeps {
@@ -54,11 +53,8 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
   #whole: ReplyMessage | undefined;
   /** Leaves at the end: before that, the client must not think that it has everything. */
   #lastPart: Part | undefined;
-  /** Messages of our own that wait for the head. */
-  #notices: string[] | undefined;
   /** What waits for the head. */
-  #held = '';
-  #heldFrames = 0;
+  #held: HeldFrames | undefined;
   /** Why nobody waits any more; ends the operation as soon as it has started. */
   #stopped: Ending | undefined;
   #aborter: AbortController | undefined;
@@ -137,7 +133,7 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
   notify(text: string): boolean {
     if (this.#isDone || (this.#head !== undefined && !this.#isEventStream)) return false;
     if (this.#stream !== undefined) this.#stream.notify(text);
-    else if (!(this.#notices ??= []).includes(text)) this.#notices.push(text);
+    else (this.#held ??= new HeldFrames()).notify(text);
     return true;
   }
 
@@ -233,8 +229,7 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
     if (!this.#isEventStream) return;
     this.#res.flushHeaders();
     this.#parts.keepAlive.add(this);
-    for (const text of this.#notices ?? []) this.#stream.notify(text);
-    this.#notices = undefined;
+    for (const text of this.#held?.notices ?? []) this.#stream.notify(text);
   }
 
   #writeMessage(head: ResponseHead, message: ReplyMessage): void {
@@ -245,24 +240,15 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
       for (const part of body as readonly Buffer[]) this.#stream?.write(part);
       return;
     }
-    const text = body === '' ? frame.data : textOf(message);
-    const out = eventText(frame, text);
+    const out = messageEvent(message);
     if (out !== '') this.#write(out);
     this.#operation.awaited.answerSeen();
   }
 
   /** Writes text of frames; before the head has left, it waits for that. */
   #write(out: string): void {
-    if (this.#stream !== undefined) this.#stream.write(Buffer.from(this.#takeHeld() + out));
-    else if (this.#heldFrames++ < MAX_HELD_FRAMES && this.#held.length + out.length <= MAX_HELD_CHARS)
-      this.#held += out;
-    else throw new AdapterError('upstream_failed', TOO_MUCH_BEFORE_HEAD);
-  }
-
-  #takeHeld(): string {
-    const held = this.#held;
-    this.#held = '';
-    return held;
+    if (this.#stream !== undefined) this.#stream.write(Buffer.from((this.#held?.take() ?? '') + out));
+    else (this.#held ??= new HeldFrames()).push(out);
   }
 
   /** A whole body that passes while it comes. */
@@ -317,25 +303,19 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
     }
     if (this.#stream === undefined && !this.#isEventStream) return this.#sendWhole(head);
     this.#writeHead(head);
-    if (this.#held !== '') this.#stream?.write(Buffer.from(this.#takeHeld()));
+    const held = this.#held?.take() ?? '';
+    if (held !== '') this.#stream?.write(Buffer.from(held));
     if (this.#lastPart === undefined) res.end();
     else res.end(this.#lastPart, 'latin1');
     this.#stream?.leaves();
   }
 
   #sendWhole(head: ResponseHead): void {
-    const body = this.#whole?.body ?? NO_PARTS;
-    const parts = typeof body === 'string' ? [Buffer.from(body)] : body;
-    let size = 0;
-    for (const part of parts) size += part.length;
-    let kept: ByteShare | undefined;
-    const { holder } = this.#operation.caller;
-    if (size > UNCOUNTED_BYTES && !(kept = holder.share('answers')).take(size)) {
-      this.#operation.caller.attributes.outcome = 'overloaded';
-      return this.#fail(failed(answersOverloaded()));
-    }
-    this.#res.writeHead(head.status, this.#headers(head, size));
-    endWhole(this.#res, parts, size, holder, kept);
+    const { holder, attributes } = this.#operation.caller;
+    const writeHead = (size: number): void => void this.#res.writeHead(head.status, this.#headers(head, size));
+    if (sendWhole(this.#res, this.#whole?.body ?? [], holder, writeHead)) return;
+    attributes.outcome = 'overloaded';
+    this.#fail(failed(answersOverloaded()));
   }
 
   #endBeforeHead(): void {
@@ -357,29 +337,12 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
       else res.destroy();
       return;
     }
-    const own: OutgoingHttpHeaders = {
-      ...headers,
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-      'x-request-id': attributes.requestId,
-    };
+    const own: OutgoingHttpHeaders = { ...headers, ...errorHeaders(body, attributes.requestId, known) };
     if (known?.code === 'method_not_allowed') own['allow'] = 'POST, DELETE';
-    if (known?.retryAfter !== undefined) own['retry-after'] = String(known.retryAfter);
     if (this.#control !== undefined && this.#operation.sessionId !== undefined)
       own['mcp-session-id'] = this.#operation.sessionId;
     res.writeHead(status ?? known?.status ?? 200, own);
     res.end(body);
     whileLeaving(res, this.#operation.caller.holder);
   }
-}
-
-const NO_PARTS: readonly Buffer[] = [];
-const NO_FRAME: Frame = { raw: '', data: undefined, id: undefined, event: undefined, retry: undefined };
-
-/** An event's text as it may stand in one; what came as one does. */
-function textOf({ body, isChanged }: ReplyMessage): string {
-  const text = body as string;
-  const safe = isChanged ? asEventData(text) : text;
-  if (safe === undefined) throw upstreamNotJson();
-  return safe;
 }

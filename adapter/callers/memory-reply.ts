@@ -1,5 +1,5 @@
 import { type AdapterError } from '../errors.ts';
-import type { StreamedAnswer } from '../exchange/answers/answer.ts';
+import { type StreamedAnswer, wholeText } from '../exchange/answers/answer.ts';
 import { type Ending, OK } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply, ReplyControl } from '../path/reply.ts';
@@ -98,14 +98,10 @@ export class MemoryReply implements Reply {
     queueMicrotask(() => this.#control?.abort(OK));
   }
 
-  async #collect({ parts }: StreamedAnswer): Promise<void> {
-    let text = '';
-    const decoder = new TextDecoder();
-    for await (const part of parts) {
-      text += typeof part === 'string' ? part : decoder.decode(part, { stream: true });
-      if (text.length > this.#parts.maxChars) return this.#refuse();
-    }
-    this.#keep(text);
+  async #collect(answer: StreamedAnswer): Promise<void> {
+    const text = await wholeText(answer, this.#parts.maxChars);
+    if (text === undefined) this.#refuse();
+    else this.#keep(text);
   }
 
   /** It is more than whoever made the request can take. */

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 import type { AdapterError } from '../errors.ts';
 import type { Caller } from '../path/caller.ts';
-import { errorText } from './error-text.ts';
+import { errorHeaders, errorText } from './error-text.ts';
 
 /** Refuses a request that becomes no operation, with one JSON-RPC error for each of these ids (JSON texts). */
 export function sendError(
@@ -18,11 +18,6 @@ export function sendError(
     return;
   }
   const text = errorText(error, idTexts);
-  if (error.retryAfter !== undefined) reply.setHeader('retry-after', String(error.retryAfter));
-  reply.writeHead(error.status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
-    'x-request-id': attributes.requestId,
-  });
+  reply.writeHead(error.status, errorHeaders(text, attributes.requestId, error));
   reply.end(text);
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../../lib/json/json-object.ts';
 import { CallFailure } from './sandbox/call-failure.ts';
 import { elements, locate } from '../exchange/scanning/json-scan.ts';
 
@@ -62,8 +63,6 @@ function failureOf(json: string, message: CallResponse | null): CallFailure {
   };
   return new CallFailure(reasonOf(message), { code: part('code'), data: part('data') });
 }
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function reasonOf(message: CallResponse | null): string {
   const { message: reason, data } = message?.error ?? {};

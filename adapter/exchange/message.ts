@@ -1,6 +1,7 @@
 import { INVALID_REQUEST, PARSE_ERROR } from '../errors.ts';
 import { isUtf8 } from 'node:buffer';
 
+import { isObject } from '../../lib/json/json-object.ts';
 import { ANSWER_LIMITS, JsonLimitError, parseJson, REQUEST_LIMITS } from '../../lib/json/json-limits.ts';
 import { elements, locate, shapeProblem, type ShapeProblem } from './scanning/json-scan.ts';
 import { MAX_BATCH, MAX_ID_CHARS } from '../limits.ts';
@@ -90,10 +91,8 @@ export function parseBody(bytes: Buffer, limits = REQUEST_LIMITS): Body | Invali
 }
 
 function readMessage(value: unknown, text: string, at: number): Message | InvalidBody {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return invalid(INVALID_REQUEST, 'A message must be a JSON object.');
-  }
-  const { jsonrpc, id, method, params } = value as Record<string, unknown>;
+  if (!isObject(value)) return invalid(INVALID_REQUEST, 'A message must be a JSON object.');
+  const { jsonrpc, id, method, params } = value;
   let idText = 'null';
   if (id !== undefined) {
     if (typeof id !== 'string' && !(typeof id === 'number' && Number.isInteger(id))) {
@@ -110,10 +109,10 @@ function readMessage(value: unknown, text: string, at: number): Message | Invali
   if (typeof method !== 'string' || method === '') {
     return invalid(INVALID_REQUEST, 'The member "method" must be a non-empty string.', idText);
   }
-  if (params !== undefined && (typeof params !== 'object' || params === null || Array.isArray(params))) {
+  if (params !== undefined && !isObject(params)) {
     return invalid(INVALID_REQUEST, 'The member "params" must be an object.', idText);
   }
-  const known = (params ?? NO_PARAMS) as Record<string, unknown>;
+  const known = params ?? NO_PARAMS;
   if (id === undefined) {
     // Some upstreams would run it all the same, past everything that is done to calls.
     if (method === 'tools/call') return invalid(INVALID_REQUEST, 'tools/call needs an "id".');

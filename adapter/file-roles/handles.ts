@@ -1,6 +1,6 @@
 import { parseArtifactUri } from '../artifacts/artifact-uri.ts';
 import { downloadOf } from '../access/wishes.ts';
-import { mayUse } from '../sessions/workspace.ts';
+import { mayUse } from '../sessions/file-use.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileKey, FileRecord, FileRecords } from '../state/file-records.ts';
 import type { ToolCall } from '../tools/visible/tool-step.ts';

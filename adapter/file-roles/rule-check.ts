@@ -2,7 +2,8 @@ import type { AdapterEntry } from '../../crds/config/adapter-file/entry.ts';
 import { argumentKeys } from '../../crds/config/adapter-file/file-rules.ts';
 import { glob } from '../access/glob.ts';
 import { schemaPath } from '../catalog/schema-path.ts';
-import { elements, locate } from '../exchange/scanning/json-scan.ts';
+import { locate } from '../exchange/scanning/json-scan.ts';
+import { toolsIn } from '../tools/tools-in.ts';
 
 /** What an entry of `adapters` asks for and the server does not have: a sentence that begins with the entry. */
 export interface UnmatchedRule {
@@ -65,13 +66,11 @@ export function argumentsOf(entry: AdapterEntry): readonly string[] {
 
 function schemasIn(list: string): Map<string, string> {
   const schemas = new Map<string, string>();
-  const tools = locate(list, ['tools']) ?? { start: 0 };
-  for (const { start } of elements(list, tools.start)) {
-    const name = locate(list, ['name'], start);
-    if (name === undefined || list.charAt(name.start) !== '"') continue;
+  for (const { name, start } of toolsIn(list)) {
+    if (name === undefined) continue;
     const schema = locate(list, ['inputSchema'], start);
     const text = schema === undefined ? '{}' : list.slice(schema.start, schema.end);
-    schemas.set(JSON.parse(list.slice(name.start, name.end)) as string, text);
+    schemas.set(name, text);
   }
   return schemas;
 }

@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 
+import { isObject } from '../../lib/json/json-object.ts';
 import { parseJson } from '../../lib/json/json-limits.ts';
 import { boundedText } from '../../lib/net/bounded-text.ts';
 import { type ConnectRules, guardedConnector } from '../../lib/net/guarded-connect.ts';
@@ -60,9 +61,8 @@ export class IssuerClient {
       const text = await boundedText(body, MAX_BYTES);
       if (statusCode !== 200) return undefined;
       const document = parseJson(text, JSON_LIMITS);
-      if (typeof document !== 'object' || document === null || Array.isArray(document))
-        throw new Error('no JSON object');
-      return document as Record<string, unknown>;
+      if (!isObject(document)) throw new Error('no JSON object');
+      return document;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new IssuerUnavailable(`${host} does not answer as it should: ${why}`, { cause: error });

@@ -1,4 +1,5 @@
-import { elements, locate } from '../exchange/scanning/json-scan.ts';
+import { locate } from '../exchange/scanning/json-scan.ts';
+import { toolsIn } from '../tools/tools-in.ts';
 import type { InventoryRequest } from '../tools/tool-inventory.ts';
 import { ToolListings } from '../tools/tool-listings.ts';
 
@@ -25,15 +26,12 @@ export class ToolOutputs {
 }
 
 function* outputs(list: string): Generator<[string, ToolOutput]> {
-  const tools = locate(list, ['tools']);
-  if (tools === undefined) return;
-  for (const { start } of elements(list, tools.start)) {
-    const name = locate(list, ['name'], start);
-    if (name === undefined || list.charAt(name.start) !== '"') continue;
+  for (const { name, start } of toolsIn(list)) {
+    if (name === undefined) continue;
     const own = locate(list, ['_meta', MAX_CHARS_KEY], start);
     const chars = own === undefined ? 0 : Number(list.slice(own.start, own.end));
     yield [
-      JSON.parse(list.slice(name.start, name.end)) as string,
+      name,
       {
         hasSchema: locate(list, ['outputSchema'], start) !== undefined,
         ownChars: Number.isSafeInteger(chars) && chars > 0 ? chars : 0,

@@ -11,7 +11,7 @@ import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
-import { mayUse } from '../sessions/workspace.ts';
+import { mayUse } from '../sessions/file-use.ts';
 
 /** Where a URI of ours names the session that it belongs to. */
 const SESSION_IN_URI = /^[^:]*:\/\/sessions\/([0-9a-f]{32})\//;

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 
-import { guidanceOf } from '../catalog/consumer-guidance.ts';
 import { mayBeList, schemaPath } from '../catalog/schema-path.ts';
 import { downloadOf, UPLOAD } from '../access/wishes.ts';
 import { AdapterError } from '../errors.ts';
@@ -12,23 +11,20 @@ import type { FileStore } from '../files/store/file-store.ts';
 import { FileRefused } from '../files/keys/file-key.ts';
 import type { Uploads } from '../files/uploads/uploads.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
-import {
-  type FileKey,
-  type FileKind,
-  type FileRecord,
-  type FileRecords,
-  MAX_SESSION_FILES,
-} from '../state/file-records.ts';
+import type { FileKey, FileKind, FileRecord, FileRecords } from '../state/file-records.ts';
 import { type FileArguments, fileArguments, withFileArgument, withFileArguments } from './file-arguments.ts';
-import { editedCall, errorResult } from '../exchange/edited-call.ts';
+import { editedCall } from '../exchange/edited-call.ts';
 import { isAccepted } from './accepted-types.ts';
 import { type DataFile, dataFile, isDataUri } from './data-uri.ts';
 import { FileUse, leaseUntil } from './file-use.ts';
+import { createsTask, taskTtlMs } from './task-call.ts';
 import type { ToolSchemas } from '../tools/visible/tool-schemas.ts';
 import type { PreparedCall, ToolCall, ToolStep } from '../tools/visible/tool-step.ts';
 import { parseHandle } from './upload-handle.ts';
 import type { QuestionState } from './question-state.ts';
-import { type AnsweredQuestion, declaresUrls, uploadMessage, type UploadQuestion } from './upload-question.ts';
+import { type AnsweredQuestion, uploadMessage, type UploadQuestion } from './upload-question.ts';
+import { refused, UploadRefusals } from './upload-refusals.ts';
+import { declaresUrls, takesUrls } from './url-elicitation.ts';
 
 export interface ConsumerOptions {
   readonly serverId: string;
@@ -85,18 +81,6 @@ export interface StagedUploads {
 /** What a model can do something about. */
 const OF_FILES: ReadonlySet<string> = new Set(['file_too_large', 'session_quota', 'storage_quota', 'uploads_disabled']);
 
-const PROBLEMS = {
-  type: 'must be an upload handle or a list of upload handles.',
-  ambiguous: 'must be given once, written exactly like this.',
-  many: `takes at most ${MAX_SESSION_FILES} upload handles.`,
-};
-/** A revision of the protocol that knows URL-mode elicitation. */
-const ELICITATION_REVISION = '2025-11-25';
-const SHOWN_CHARS = 120;
-/** How long the file of a task is kept whose client does not say how long it wants the task, and at most. */
-const TASK_MS = 3_600_000;
-const MAX_TASK_MS = 24 * 3_600_000;
-
 /**
  * Calls of a tool that takes files: handles of uploads become what the tool can read, for as long as the call goes on.
  *
@@ -110,9 +94,11 @@ export class UploadConsumer implements ToolStep {
   /** A file that stands in the call itself must belong to a session. */
   readonly needsHome = (body: Body): boolean => this.#options.enabled && holdsData(body.text, this.#options.path);
   readonly #options: ConsumerOptions;
+  readonly #refusals: UploadRefusals;
 
   constructor(options: ConsumerOptions) {
     this.#options = options;
+    this.#refusals = new UploadRefusals(options);
   }
 
   async prepare(call: ToolCall): Promise<PreparedCall> {
@@ -129,7 +115,7 @@ export class UploadConsumer implements ToolStep {
     const found = fileArguments(call.body.text, path);
     if (found.kind === 'values') return this.#rewrite(call, found);
     if (found.kind === 'absent') return this.#withoutFile(call, found.depth, answered);
-    return this.#refuse(PROBLEMS[found.problem]);
+    return this.#refusals.problem(found.problem);
   }
 
   async #rewrite(call: ToolCall, { values }: FileArguments & { kind: 'values' }): Promise<PreparedCall> {
@@ -140,20 +126,20 @@ export class UploadConsumer implements ToolStep {
     for (const { value } of values) {
       if (isDataUri(value)) {
         const file = data.get(value) ?? dataFile(value, this.#options.maxFileBytes);
-        if ('problem' in file) return this.#refuseData(value, file.problem);
-        if (!isAccepted(this.#options.accept, file)) return this.#refuseType(value, file);
+        if ('problem' in file) return this.#refusals.data(value, file.problem);
+        if (!isAccepted(this.#options.accept, file)) return this.#refusals.type(value, file);
         data.set(value, file);
         continue;
       }
       const upload = parseHandle(value, uriScheme);
       const kind = upload === undefined ? 'artifact' : 'upload';
       const handle = upload ?? this.#options.artifacts?.parse(value);
-      if (handle === undefined) return this.#refuse(`takes upload handles only; ${shown(value)} is none.`);
+      if (handle === undefined) return this.#refusals.noHandle(value);
       const owner = `${kind} ${handle.sessionId}`;
       const isAllowed = allowed.get(owner) ?? (await this.#mayUse(call, kind, handle.sessionId, value));
       allowed.set(owner, isAllowed);
       // Another session's file is as unknown as one that never was.
-      if (!isAllowed) return this.#unknown(value);
+      if (!isAllowed) return this.#refusals.unknown(value);
       keys.set(value, { serverId, sessionId: handle.sessionId, kind, fileId: handle.fileId });
     }
     if (keys.size + data.size === 0) return { kind: 'forward', body: call.body };
@@ -211,22 +197,22 @@ export class UploadConsumer implements ToolStep {
         let text = byId.get(key.fileId);
         if (text === undefined) {
           const file = await this.#take(call, key);
-          if (file === undefined) return this.#unknown(handle);
+          if (file === undefined) return this.#refusals.unknown(handle);
           taken.push(file);
-          if (!isAccepted(this.#options.accept, file)) return this.#refuseType(handle, file);
+          if (!isAccepted(this.#options.accept, file)) return this.#refusals.type(handle, file);
           const passed = await this.#passed(file);
-          if (passed === 'missing') return this.#unknown(handle);
-          if (passed === 'changed') return this.#changed(handle);
+          if (passed === 'missing') return this.#refusals.unknown(handle);
+          if (passed === 'changed') return this.#refusals.changed(handle);
           text = JSON.stringify(passed.value);
           byId.set(key.fileId, text);
         }
         texts.set(handle, text);
       }
       const body = edit(texts);
-      if (body === undefined) return this.#refuse('is missing.');
+      if (body === undefined) return this.#refusals.problem('missing');
       isForwarded = true;
       const forwarded = { kind: 'forward', body: editedCall(call.request, body) } as const;
-      if (taskTtlMs(call) === undefined) {
+      if (taskTtlMs(call.request) === undefined) {
         const use = new FileUse(records, taken, call.timeoutMs);
         const onEnd = (_outcome: Outcome, goesOn?: boolean): undefined =>
           void (goesOn === true ? use.leave(call.timeoutMs) : use.end());
@@ -256,7 +242,7 @@ export class UploadConsumer implements ToolStep {
   async #take(call: ToolCall, key: FileKey): Promise<FileRecord | undefined> {
     const { records, ttlMs, artifacts } = this.#options;
     const now = records.now();
-    const until = leaseUntil(now, taskTtlMs(call) ?? call.timeoutMs);
+    const until = leaseUntil(now, taskTtlMs(call.request) ?? call.timeoutMs);
     if (key.kind === 'artifact' || artifacts?.areEdited === true) {
       const made = { ...key, kind: 'artifact' } as const;
       const file = await records.use(made, { now, ttlMs: artifacts?.ttlMs ?? null, leaseUntil: until });
@@ -295,7 +281,7 @@ export class UploadConsumer implements ToolStep {
     const mayUpload = call.caller.access?.allows(UPLOAD) !== false;
     if (isWorkspace(call.record) && answered === undefined) {
       const isAsked = question !== undefined && mayUpload && declaresUrls(call);
-      return isAsked ? question.ask(call) : this.#refuse('is missing.');
+      return isAsked ? question.ask(call) : this.#refusals.problem('missing');
     }
     const find = () => this.#wanted(call, answered?.state);
     const wanted = answered === undefined ? await find() : ((await question?.arrived(answered, find)) ?? []);
@@ -312,7 +298,7 @@ export class UploadConsumer implements ToolStep {
     }
     if (answered?.state.asksToo !== undefined) return refused('The uploaded file has expired. Call this tool again.');
     if (answered !== undefined && question !== undefined) return question.askAgain(call, answered.state);
-    if (offer === undefined || !takesUrls(call) || !mayUpload) return this.#refuse('is missing.');
+    if (offer === undefined || !takesUrls(call) || !mayUpload) return this.#refusals.problem('missing');
     const elicitationId = randomUUID();
     const { url } = await offer(call, elicitationId);
     const message = uploadMessage(call.tool);
@@ -331,45 +317,6 @@ export class UploadConsumer implements ToolStep {
     const isNew = (file: FileRecord): boolean => asked !== undefined || file.lastUsedAt === file.createdAt;
     return uploads.filter((file) => file.toolName === call.tool && isNew(file));
   }
-
-  #refuseData(uri: string, problem: string): PreparedCall {
-    return refused(
-      `The data URI ${shown(uri)} in the argument ${this.#options.path.join('.')} ${problem}. Write data:<type>;base64,<content>, or upload the file and pass its handle.`,
-    );
-  }
-
-  #refuseType(value: string, { mimeType }: Pick<FileRecord, 'mimeType'>): PreparedCall {
-    const { accept, path } = this.#options;
-    return refused(
-      `The file ${shown(value)} is ${mimeType}; the argument ${path.join('.')} takes ${(accept ?? []).join(', ')}.`,
-    );
-  }
-
-  #unknown(handle: string): PreparedCall {
-    return refused(
-      `The upload handle ${shown(handle)} is unknown or has expired. ${this.#how()} Then call this tool again with the new handle.`,
-    );
-  }
-
-  #changed(handle: string): PreparedCall {
-    return refused(
-      `The file of the upload handle ${shown(handle)} was changed after its upload, so it is not used. ${this.#how()} Then call this tool again with the new handle.`,
-    );
-  }
-
-  #refuse(problem: string): PreparedCall {
-    const { path, uriScheme, helper } = this.#options;
-    return refused(
-      `The argument ${path.join('.')} ${problem} ${guidanceOf({ path, uriScheme, helper, summaryWords: null })}`,
-    );
-  }
-
-  #how(): string {
-    const { helper } = this.#options;
-    return helper === undefined
-      ? 'Ask the user to upload the file again.'
-      : `Call \`${helper}\` and upload the file again as it says.`;
-  }
 }
 
 /** Whether a file stands in the call itself; a quick look. */
@@ -377,41 +324,4 @@ function holdsData(text: string, path: readonly string[]): boolean {
   if (!/"data:/i.test(text)) return false;
   const found = fileArguments(text, path);
   return found.kind === 'values' && found.values.some(({ value }) => isDataUri(value));
-}
-
-/**
- * How long the file of a call is needed that runs as a task (MCP 2025-11-25): the call's answer comes at once, and when
- * the task has ended is for the client to ask. Undefined for any other call.
- */
-function taskTtlMs({ request }: ToolCall): number | undefined {
-  const { task } = request.params;
-  if (typeof task !== 'object' || task === null) return undefined;
-  const { ttl } = task as { ttl?: unknown };
-  return typeof ttl === 'number' && ttl >= 0 ? Math.min(ttl, MAX_TASK_MS) : TASK_MS;
-}
-
-/** Whether the upstream has made a task of the call. */
-function createsTask(text: string): boolean {
-  try {
-    const { result } = JSON.parse(text) as { result?: { task?: unknown } | null };
-    return typeof result?.task === 'object' && result.task !== null;
-  } catch {
-    return false;
-  }
-}
-
-const refused = (text: string): PreparedCall => ({ kind: 'result', result: errorResult(text) });
-
-/** The client's own words, which may be the whole file. */
-function shown(value: string): string {
-  return JSON.stringify(value.length > SHOWN_CHARS ? `${value.slice(0, SHOWN_CHARS)}…` : value);
-}
-
-/** Whether the client of this call can show its user a page (MCP 2025-11-25, URL-mode elicitation). */
-function takesUrls({ record }: ToolCall): boolean {
-  if (record.protocolVersion < ELICITATION_REVISION) return false;
-  const { capabilities } = JSON.parse(record.initializeParams) as {
-    capabilities?: { elicitation?: { url?: unknown } | null } | null;
-  };
-  return capabilities?.elicitation?.url !== undefined && capabilities.elicitation.url !== null;
 }

@@ -5,7 +5,8 @@ import { testCall } from '../gateway/testing/test-client.ts';
 import { noWorkspace, workspaceRecord } from '../sessions/workspace-record.ts';
 import { MemoryStore } from '../state/memory/memory-store.ts';
 import type { PreparedCall, ToolCall } from '../tools/visible/tool-step.ts';
-import { declaresUrls, UploadQuestion, type UploadQuestionOptions } from './upload-question.ts';
+import { UploadQuestion, type UploadQuestionOptions } from './upload-question.ts';
+import { declaresUrls } from './url-elicitation.ts';
 
 const NOW = 1_700_000_000_000;
 const HOME = 'a'.repeat(32);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { objectOf } from '../../lib/json/json-object.ts';
 import { AdapterError } from '../errors.ts';
 import { editedCall, errorResult } from '../exchange/edited-call.ts';
 import type { SignedUploadUrl } from '../files/urls/upload-urls.ts';
@@ -17,7 +18,6 @@ import {
   withoutAnswers,
   withOwnState,
 } from './question-state.ts';
-import { META } from '../exchange/protocol-meta.ts';
 
 export interface UploadQuestionOptions {
   readonly serverId: string;
@@ -191,24 +191,12 @@ export class UploadQuestion {
 export const uploadMessage = (tool: string): string =>
   `The tool "${tool}" needs a file. Open the page to upload it, then let the call be made again.`;
 
-/** Whether the client of this call, which has no session, can show its user a page. */
-export function declaresUrls({ request }: ToolCall): boolean {
-  const meta = asObject(request.params['_meta']);
-  const url = asObject(asObject(meta?.[META.clientCapabilities])?.['elicitation'])?.['url'];
-  return asObject(url) !== undefined;
-}
-
 const invalid = (why: string): { readonly refused: PreparedCall } => ({
   refused: { kind: 'error', error: new AdapterError('request_state_invalid', why) },
 });
 
 /** What the user did; undefined when the client does not say. */
 function actionOf(responses: unknown): 'accept' | 'decline' | 'cancel' | undefined {
-  const action = asObject(asObject(responses)?.[KEY])?.['action'];
+  const action = objectOf(objectOf(responses)[KEY])['action'];
   return action === 'accept' || action === 'decline' || action === 'cancel' ? action : undefined;
-}
-
-function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as Record<string, unknown>) : undefined;
 }

@@ -1,7 +1,4 @@
-import { randomUUID } from 'node:crypto';
-
-import { Pool } from 'undici';
-import { ANYWHERE, type ConnectRules, guardedConnector } from '../../lib/net/guarded-connect.ts';
+import type { Pool } from 'undici';
 
 import { ANSWER_LIMITS, requireReadable } from '../../lib/json/json-limits.ts';
 import { rpcErrorText } from '../errors.ts';
@@ -21,17 +18,13 @@ import { eventId, parseEventId, requestCarrier, STREAM_CARRIER } from './carrier
 import { messageFrame } from '../exchange/scanning/sse-frames.ts';
 import { SseConnection } from './sse-connection.ts';
 import { SseExchange } from './sse-exchange.ts';
+import { SseOwners } from './sse-owners.ts';
+import { mayBeSent, upstreamPool, type UpstreamPoolOptions } from './upstream-pool.ts';
 import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from '../exchange/upstream.ts';
 import { MAX_ID_CHARS } from '../limits.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
-const KEEP_ALIVE_MS = 2_000;
-const KEEP_ALIVE_MARGIN_MS = 3_000;
-/** How long the other replicas believe in an owner that has fallen silent. */
-const OWNER_LEASE_MS = 5_000;
 const TICK_MS = 1_500;
-/** Longer than another replica may take to open the session anew, once it has seen that the lease had lapsed. */
-const DOUBT_MS = 60_000;
 /** Who holds the lock that says that nobody has read the session's own stream yet. */
 const UNREAD = 'unread';
 /** No request has an id of more characters, each written as an escape. */
@@ -40,22 +33,9 @@ const NOT_KEPT = 'The answer was too large to be kept until the broken stream wa
 const FROM_THE_START = '0-0';
 const EVENT_STREAM = { 'content-type': 'text/event-stream' };
 
-interface Options {
-  readonly url: string;
-  readonly insecureTls: boolean;
-  readonly rules?: ConnectRules;
+interface Options extends UpstreamPoolOptions {
   readonly store: StateStore;
   readonly bus: MessageBus;
-}
-
-/** A stream that this replica reads for all. Times are of `performance.now()`. */
-interface Owned {
-  readonly key: BusKey;
-  readonly connection: SseConnection;
-  /** When the lease was last extended. */
-  renewedAt: number;
-  /** Until then another replica may become the owner of a new stream, because the lease had lapsed. */
-  doubtedUntil: number;
 }
 
 /** A request that runs on this replica. */
@@ -83,8 +63,7 @@ export class LegacySseUpstream implements Upstream {
   readonly #store: StateStore;
   readonly #bus: MessageBus;
   readonly #pool: Pool;
-  readonly #replica = randomUUID();
-  readonly #owned = new Map<string, Owned>();
+  readonly #owners: SseOwners;
   readonly #waiters = new Set<Waiter>();
   readonly #calls = new Set<Call>();
   readonly #timer: NodeJS.Timeout;
@@ -95,17 +74,8 @@ export class LegacySseUpstream implements Upstream {
     this.#url = new URL(options.url);
     this.#store = options.store;
     this.#bus = options.bus;
-    this.#pool = new Pool(this.#url.origin, {
-      pipelining: 1,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: guardedConnector(
-        { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: !options.insecureTls, allowH2: false },
-        options.rules ?? ANYWHERE,
-      ),
-    });
+    this.#owners = new SseOwners(options.store);
+    this.#pool = upstreamPool(options);
     this.#timer = setInterval(() => void this.#tick(), TICK_MS).unref();
     this.#callTimer = setInterval(() => this.#renewCalls(), CALL_LEASE_MS / 3).unref();
     this.#unsubscribe = this.#bus.onControl((message) => this.#onControl(message));
@@ -114,7 +84,7 @@ export class LegacySseUpstream implements Upstream {
   send(request: UpstreamRequest, sink: ResponseSink): void {
     const waiting = new SseExchange(sink);
     sink.onStart(waiting);
-    this.#send(request, waiting).catch((error: unknown) => waiting.fail(error as Error, isSent(error)));
+    this.#send(request, waiting).catch((error: unknown) => waiting.fail(error as Error, mayBeSent(error)));
   }
 
   async #send(request: UpstreamRequest, exchange: SseExchange): Promise<void> {
@@ -123,7 +93,7 @@ export class LegacySseUpstream implements Upstream {
     const key: BusKey = { serverId: session.serverId, sessionId: session.sessionId, generation: session.generation };
     let endpoint = session.upstreamSessionId;
     if (endpoint === undefined) endpoint = await this.#connect(key, request.headers, exchange);
-    else if (!(await this.#hasOwner(key))) return exchange.refuse(404);
+    else if (!(await this.#owners.has(key))) return exchange.refuse(404);
     if (endpoint === null) return;
     if (request.method === 'GET') return this.#stream(key, request.lastEventId, exchange);
     await this.#post(key, endpoint, request, exchange);
@@ -149,19 +119,13 @@ export class LegacySseUpstream implements Upstream {
       connection.close();
       return null;
     }
-    this.#owned.set(busKeyText(key), { key, connection, renewedAt: performance.now(), doubtedUntil: 0 });
-    await this.#store.tryLock(ownerLock(key), this.#replica, OWNER_LEASE_MS);
+    await this.#owners.own(key, connection);
     await this.#store.tryLock(unreadLock(key), UNREAD, MESSAGE_LOG_TTL_MS);
     // An owner that only seemed dead, because the store was, would hold the stream before this one for ever.
     if (key.generation > 0) {
       this.#bus.publish({ type: 'upstream-closed', ...key, generation: key.generation - 1 }).catch(ignore);
     }
     return opened.endpoint;
-  }
-
-  async #hasOwner(key: BusKey): Promise<boolean> {
-    if (this.#owned.has(busKeyText(key))) return true;
-    return (await this.#store.lockHolder(ownerLock(key))) !== undefined;
   }
 
   // ── from the client to the upstream ────────────────────────────────────────────────────────────────────────────
@@ -286,15 +250,12 @@ export class LegacySseUpstream implements Upstream {
   }
 
   #closed(key: BusKey, connection: SseConnection): void {
-    if (this.#owned.get(busKeyText(key))?.connection !== connection) return;
-    this.#owned.delete(busKeyText(key));
-    this.#store.unlock(ownerLock(key), this.#replica).catch(ignore);
-    this.#bus.publish({ type: 'upstream-closed', ...key }).catch(ignore);
+    if (this.#owners.closed(key, connection)) this.#bus.publish({ type: 'upstream-closed', ...key }).catch(ignore);
   }
 
   #onControl(message: ControlMessage): void {
     if (message.type === 'upstream-closed') {
-      this.#owned.get(busKeyText(message))?.connection.close();
+      this.#owners.close(message);
       this.#failWaiters(message);
     } else if (message.type === 'stream-opened') {
       for (const { carrier, exchange } of this.#waitersOf(message))
@@ -314,24 +275,13 @@ export class LegacySseUpstream implements Upstream {
   /** Extends the leases of the owned streams, and finds out about owners that have died. */
   async #tick(): Promise<void> {
     try {
-      await Promise.all([...this.#owned.values()].map((owned) => this.#extend(owned)));
+      await this.#owners.extend();
       const foreign = new Map<string, BusKey>();
-      for (const { key } of this.#waiters) if (!this.#owned.has(busKeyText(key))) foreign.set(busKeyText(key), key);
-      for (const key of foreign.values()) if (!(await this.#hasOwner(key))) this.#failWaiters(key);
+      for (const { key } of this.#waiters) if (!this.#owners.isHere(key)) foreign.set(busKeyText(key), key);
+      for (const key of foreign.values()) if (!(await this.#owners.has(key))) this.#failWaiters(key);
     } catch {
       // The store is down; leases are extended when it is back.
     }
-  }
-
-  /** Extends a lease. If it had lapsed, there may be a new owner of a new stream; then this one is given up. */
-  async #extend(owned: Owned): Promise<void> {
-    await this.#store.tryLock(ownerLock(owned.key), this.#replica, OWNER_LEASE_MS);
-    const now = performance.now();
-    if (now - owned.renewedAt > OWNER_LEASE_MS) owned.doubtedUntil = now + DOUBT_MS;
-    owned.renewedAt = now;
-    if (now >= owned.doubtedUntil) return;
-    const next = { ...owned.key, generation: owned.key.generation + 1 };
-    if ((await this.#store.lockHolder(ownerLock(next))) !== undefined) owned.connection.close();
   }
 
   /** The calls of a replica that has died must not take messages for long. */
@@ -345,16 +295,14 @@ export class LegacySseUpstream implements Upstream {
 
   async endSession(session: UpstreamSession): Promise<void> {
     const key = { serverId: session.serverId, sessionId: session.sessionId, generation: session.generation };
-    const owned = this.#owned.get(busKeyText(key));
-    if (owned !== undefined) owned.connection.close();
-    else await this.#bus.publish({ type: 'upstream-closed', ...key });
+    if (!this.#owners.close(key)) await this.#bus.publish({ type: 'upstream-closed', ...key });
     await Promise.all([this.#bus.drop(key), this.#store.unlock(unreadLock(key), UNREAD)]);
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
     clearInterval(this.#callTimer);
-    for (const { connection } of this.#owned.values()) connection.close();
+    this.#owners.closeAll();
     this.#unsubscribe();
     await this.#pool.destroy();
   }
@@ -363,16 +311,6 @@ export class LegacySseUpstream implements Upstream {
 function isResponse(text: string): boolean {
   const body = parseBody(Buffer.from(text), ANSWER_LIMITS);
   return !('code' in body) && body.messages.some((message) => message.kind === 'response');
-}
-
-function isSent(error: unknown): boolean {
-  return !['ECONNREFUSED', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(
-    (error as NodeJS.ErrnoException).code ?? '',
-  );
-}
-
-function ownerLock(key: BusKey): string {
-  return `sse:${key.serverId}:${key.sessionId}:${key.generation}`;
 }
 
 function unreadLock(key: BusKey): string {

@@ -5,6 +5,7 @@ import { type Body, isResponseTo, type Request } from '../exchange/message.ts';
 import { FrameSplitter } from '../exchange/scanning/sse-frames.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamSession } from '../exchange/upstream.ts';
 import { OWN_ANSWER_BYTES } from '../limits.ts';
+import { EarlyControl } from '../exchange/early-control.ts';
 import { isEventStream } from '../exchange/headers.ts';
 
 /** Ids of the adapter's own requests, so that clients' ids pass unchanged and never meet them. */
@@ -86,8 +87,7 @@ class Collector implements ResponseSink {
   readonly #onHead: ((head: ResponseHead) => void) | undefined;
   readonly #resolve: (answer: OwnAnswer) => void;
   readonly #reject: (error: Error) => void;
-  #control: ResponseControl | undefined;
-  #aborted = false;
+  readonly #control = new EarlyControl();
   #head: ResponseHead | undefined;
   #splitter: FrameSplitter | undefined;
   #chunks: Buffer[] = [];
@@ -106,14 +106,11 @@ class Collector implements ResponseSink {
   }
 
   abort(): void {
-    this.#aborted = true;
-    this.#control?.abort();
+    this.#control.abort();
   }
 
   onStart(control: ResponseControl): void {
-    this.#control = control;
-    // Nobody waits for it any more since before it was sent.
-    if (this.#aborted) control.abort();
+    this.#control.started(control);
   }
 
   onHead(head: ResponseHead): void {

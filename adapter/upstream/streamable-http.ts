@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 
-import { ANYWHERE, type ConnectRules, guardedConnector } from '../../lib/net/guarded-connect.ts';
 import { MOST_OF_A_TURN, PAUSE_MS, SmallParts } from '../../lib/stream/small-parts.ts';
 import { turnBudget } from '../../lib/stream/turn-budget.ts';
 import { MarkedEventIds, ownEventId } from './event-id-mark.ts';
@@ -13,34 +12,11 @@ import type {
   UpstreamRequest,
   UpstreamSession,
 } from '../exchange/upstream.ts';
+import { mayBeSent, upstreamPool, type UpstreamPoolOptions } from './upstream-pool.ts';
 
-const CONNECT_TIMEOUT_MS = 10_000;
-/**
- * Much shorter than the 5 s after which common servers close an idle connection, so that none is used while it closes:
- * undici's timers count ticks, and fall behind the clock while the process waits for the processor.
- */
-const KEEP_ALIVE_MS = 2_000;
-/** The same where a server says how long it keeps connections: so much sooner. */
-const KEEP_ALIVE_MARGIN_MS = 3_000;
 const MAX_REDIRECTS = 3;
 /** Session ids are visible ASCII (MCP 2025-03-26, Streamable HTTP, session management). */
 const SESSION_ID = /^[\x21-\x7e]{1,4096}$/;
-/** Errors that are raised before a byte of the request left. */
-const NOT_SENT = new Set([
-  'ERR_BLOCKED_ADDRESS',
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-]);
-
 /** Upstream transport `streamable_http`: one HTTP exchange in is one HTTP exchange out. */
 export class StreamableHttpUpstream implements Upstream {
   readonly modern = true;
@@ -48,21 +24,11 @@ export class StreamableHttpUpstream implements Upstream {
   readonly #pool: Pool;
   readonly #path: string;
 
-  constructor(options: { url: string; insecureTls: boolean; rules?: ConnectRules }) {
+  constructor(options: UpstreamPoolOptions) {
     const url = new URL(options.url);
     this.#origin = url.origin;
     this.#path = url.pathname + url.search;
-    this.#pool = new Pool(url.origin, {
-      pipelining: 1,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: guardedConnector(
-        { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: !options.insecureTls, allowH2: false },
-        options.rules ?? ANYWHERE,
-      ),
-    });
+    this.#pool = upstreamPool(options);
   }
 
   send(request: UpstreamRequest, sink: ResponseSink): void {
@@ -230,8 +196,7 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
     if (this.#aborted || this.#next !== undefined) return;
-    const { code } = error as NodeJS.ErrnoException;
-    this.sink.onError(error, !(code !== undefined && NOT_SENT.has(code)));
+    this.sink.onError(error, mayBeSent(error));
   }
 }
 

@@ -1,3 +1,4 @@
+import { isObject } from '../../lib/json/json-object.ts';
 import { z } from 'zod';
 import { NULL_AS_TEXT } from '../config/values/values.ts';
 
@@ -59,8 +60,7 @@ function textForms({ type, enum: words, pattern }: JsonSchema): string[] {
   return type === 'string' && (words !== undefined || pattern !== undefined) ? [REFERENCE] : [];
 }
 
-export const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isSchema = (value: unknown): value is JsonSchema => isObject(value);
 
 function mapValues(properties: Record<string, unknown>, change: (schema: JsonSchema) => JsonSchema) {
   return Object.fromEntries(

@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
+import { isObject } from '../../lib/json/json-object.ts';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { checkAdapterConfig } from '../config/load/load.ts';
@@ -95,9 +96,6 @@ function overlay(base: unknown, change: unknown, keepNull: boolean): unknown {
   }
   return merged;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Paths that the programs' schemas complain about, without those that only a running program can judge. */
 export function programProblems({ kind, spec }: Manifest): string[] {

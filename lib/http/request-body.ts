@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isObject } from '../json/json-object.ts';
 import { Refusal } from './answer.ts';
 
 /** The longest body that is read where a route says nothing else; what is asked for here are a few words. */
@@ -46,6 +47,6 @@ export function jsonObject({ body, contentType }: { body: Buffer; contentType: s
   } catch {
     throw new Refusal(400, body.length === 0 ? 'The request needs a JSON object as its body' : 'The body is not JSON');
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (isObject(value)) return value;
   throw new Refusal(400, 'The body must be a JSON object');
 }

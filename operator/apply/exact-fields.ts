@@ -1,7 +1,7 @@
 import { valueAt } from '../../lib/json/tree.ts';
 import { type FieldPath, objectWith } from './field-ownership.ts';
 import type { KubernetesApi, KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
-import { isObject } from '../kubernetes/unstructured.ts';
+import { isObject } from '../../lib/json/json-object.ts';
 
 /**
  * A field that nobody else has a share in: what others add to it is taken away again. Server-side apply alone leaves

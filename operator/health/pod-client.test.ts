@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { valueAt } from '../../lib/json/tree.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
-import { isObject, textAt } from '../kubernetes/unstructured.ts';
+import { isObject } from '../../lib/json/json-object.ts';
+import { textAt } from '../kubernetes/unstructured.ts';
 import { type HealthSource, PodClient, probeablePods } from './pod-client.ts';
 import { bodyText } from './http-body.ts';
 

@@ -1,7 +1,8 @@
 /** Pure: why pods do not serve, from their status. */
 import { valueAt } from '../../lib/json/tree.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
-import { isObject, listAt, numberAt, textAt } from '../kubernetes/unstructured.ts';
+import { isObject } from '../../lib/json/json-object.ts';
+import { listAt, numberAt, textAt } from '../kubernetes/unstructured.ts';
 
 export interface PodProblem {
   /** A reason for a condition, such as `ImagePullBackOff`. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isObject } from '../../lib/json/json-object.ts';
 import type { KubernetesObject } from './kubernetes.ts';
 
 /** SHA-256 (hex) of a JSON value, whatever the order of its keys. */
@@ -32,6 +33,6 @@ export function placeholder(part: KubernetesObject, whole: KubernetesObject): Ku
 }
 
 function sortKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -4,7 +4,8 @@ import { BLOCKED_CIDRS, blockedReason, isLoopbackAddress } from '../../lib/net/b
 import { GROUP } from '../../crds/v1alpha1/api.ts';
 import { valueAt } from '../../lib/json/tree.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
-import { isObject, listAt, textAt } from '../kubernetes/unstructured.ts';
+import { isObject } from '../../lib/json/json-object.ts';
+import { listAt, textAt } from '../kubernetes/unstructured.ts';
 import type { Connection, Target } from '../validation/connections.ts';
 import type { PodSecurity } from './hardening.ts';
 import { type Place, serviceOf } from './service-names.ts';

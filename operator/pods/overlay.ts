@@ -1,6 +1,6 @@
 /** How `spec.podOverlay` is laid over the pod template: like a strategic merge, for fields that we need not know. */
 
-import { isObject } from '../kubernetes/unstructured.ts';
+import { isObject } from '../../lib/json/json-object.ts';
 
 /** Lists whose entries are told apart by a field. Source: patchMergeKey in the Kubernetes API. */
 const KEYS: Readonly<Record<string, string>> = {

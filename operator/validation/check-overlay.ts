@@ -2,7 +2,8 @@ import { type Problem, dottedPath } from '../../crds/config/load/problem.ts';
 import { withoutEndSlashes } from '../../lib/slashes.ts';
 import { GROUP } from '../../crds/v1alpha1/api.ts';
 import { type Path, valueAt } from '../../lib/json/tree.ts';
-import { isObject, listAt, textAt } from '../kubernetes/unstructured.ts';
+import { isObject } from '../../lib/json/json-object.ts';
+import { listAt, textAt } from '../kubernetes/unstructured.ts';
 
 const OVERLAY = ['spec', 'podOverlay'] as const;
 

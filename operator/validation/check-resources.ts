@@ -1,6 +1,7 @@
 import { type Problem, dottedPath } from '../../crds/config/load/problem.ts';
 import { type Path, valueAt } from '../../lib/json/tree.ts';
-import { isObject, listAt } from '../kubernetes/unstructured.ts';
+import { isObject } from '../../lib/json/json-object.ts';
+import { listAt } from '../kubernetes/unstructured.ts';
 
 /** Source: Kubernetes, "Quantity". The API server does not say which field has a wrong one, only that it could not read it. */
 const QUANTITY = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+|[EPTGMk]|[EPTGMK]i|[num])?$/;

@@ -5,7 +5,8 @@
  */
 import { type Problem, dottedPath } from '../../crds/config/load/problem.ts';
 import { type Path, valueAt } from '../../lib/json/tree.ts';
-import { isObject, listAt, numberAt, textAt } from '../kubernetes/unstructured.ts';
+import { isObject } from '../../lib/json/json-object.ts';
+import { listAt, numberAt, textAt } from '../kubernetes/unstructured.ts';
 import type { PodOverlay } from './permissions.ts';
 import { type Violation, securityViolations } from './check-security-context.ts';
 

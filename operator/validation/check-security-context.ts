@@ -1,6 +1,7 @@
 /** Source: Kubernetes, "Pod Security Standards", restricted. */
 import { type Path, valueAt } from '../../lib/json/tree.ts';
-import { isObject, listAt, textAt } from '../kubernetes/unstructured.ts';
+import { isObject } from '../../lib/json/json-object.ts';
+import { listAt, textAt } from '../kubernetes/unstructured.ts';
 
 /** What is wrong with an overlay, with its path. */
 export interface Violation {

@@ -1,3 +1,4 @@
+import { isObject } from '../../lib/json/json-object.ts';
 import { ExactNumber } from '../../lib/json/exact-number.ts';
 
 /** An answer that does not have the shape that the configuration expects. Its message holds no value of the answer. */
@@ -16,5 +17,5 @@ export function shapeOf(value: unknown): string {
 
 /** Whether a JSON value is an object, and neither a list nor a number that is kept as its text. */
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+  return isObject(value) && !(value instanceof ExactNumber);
 }

@@ -1,3 +1,4 @@
+import { EarlyControl } from '../../exchange/early-control.ts';
 import { isEventStream } from '../../exchange/headers.ts';
 import { FrameSplitter } from '../../exchange/scanning/sse-frames.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, Upstream } from '../../exchange/upstream.ts';
@@ -9,8 +10,7 @@ export class EventStream implements ResponseSink {
   readonly #splitter = new FrameSplitter();
   readonly #begun = Promise.withResolvers<boolean>();
   readonly #ended = Promise.withResolvers<{ readonly lastEventId: string | undefined }>();
-  #control: ResponseControl | undefined;
-  #isPaused = false;
+  readonly #control = new EarlyControl();
   #isOver = false;
   #lastEventId: string | undefined;
   #status = 0;
@@ -34,24 +34,20 @@ export class EventStream implements ResponseSink {
   }
 
   pause(): void {
-    this.#isPaused = true;
-    this.#control?.pause();
+    this.#control.pause();
   }
 
   resume(): void {
-    this.#isPaused = false;
-    this.#control?.resume();
+    this.#control.resume();
   }
 
   abort(): void {
-    this.#control?.abort();
+    this.#control.abort();
     this.#end();
   }
 
   onStart(control: ResponseControl): void {
-    this.#control = control;
-    if (this.#isOver) control.abort();
-    else if (this.#isPaused) control.pause();
+    this.#control.started(control);
   }
 
   onHead(head: ResponseHead): void {

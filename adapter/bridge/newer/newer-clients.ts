@@ -8,7 +8,7 @@ import { newSession } from '../wire/bridged-session.ts';
 import { knownCallSession, openCallSession } from './call-session.ts';
 import { ClientSide } from '../wire/client-side.ts';
 import { Greetings, type Greeting } from './greetings.ts';
-import { objectOf } from '../wire/json-object.ts';
+import { objectOf } from '../../../lib/json/json-object.ts';
 import { noSuchMethod } from '../wire/responses.ts';
 import { serverCapabilities } from '../wire/same-capabilities.ts';
 import { KeptHearings } from './kept-hearings.ts';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 import { members, type Span, splice } from '../../exchange/scanning/json-scan.ts';
-import { isObject, objectOf } from '../wire/json-object.ts';
+import { isObject, objectOf } from '../../../lib/json/json-object.ts';
 import { type Asks, identityOf, isProtocolMeta } from '../wire/newer-request.ts';
 import { clientCapabilities } from '../wire/same-capabilities.ts';
 import { META } from '../../exchange/protocol-meta.ts';

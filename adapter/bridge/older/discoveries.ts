@@ -3,7 +3,7 @@ import { SESSIONLESS_REVISION } from '../../exchange/message.ts';
 import type { Upstream } from '../../exchange/upstream.ts';
 import { MAX_DISCOVERY_CHARS } from '../../limits.ts';
 import { ownRequest } from '../../upstream/own-request.ts';
-import { objectOf } from '../wire/json-object.ts';
+import { objectOf } from '../../../lib/json/json-object.ts';
 import { saysNothing, SESSIONLESS_META, sessionlessHeaders } from '../../upstream/revision-probe.ts';
 import { META } from '../../exchange/protocol-meta.ts';
 

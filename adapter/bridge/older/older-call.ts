@@ -4,7 +4,7 @@ import { AdapterError, answersOverloaded, ERRORS, rpcErrorText } from '../../err
 import type { Holder } from '../../byte-account.ts';
 import { errorResult } from '../../exchange/edited-call.ts';
 import { progressToken, type Request } from '../../exchange/message.ts';
-import { locate, splice } from '../../exchange/scanning/json-scan.ts';
+import { locate } from '../../exchange/scanning/json-scan.ts';
 import type { ParameterHeader } from '../../exchange/sessionless-headers.ts';
 import type { ResponseControl, Upstream } from '../../exchange/upstream.ts';
 import { UNCOUNTED_BYTES } from '../../limits.ts';
@@ -17,6 +17,7 @@ import { olderResponse } from './older-result.ts';
 import { pause } from '../../../lib/pause.ts';
 import { type Asked, lacking, missingIn, type Question, questionsIn } from './questions.ts';
 import { errorCode, HEADER_MISMATCH, isSuspect, MISSING_CAPABILITY, UNSUPPORTED_REVISION } from './refusals.ts';
+import { withClientToken } from '../wire/progress-tokens.ts';
 import type { QuestionLimits } from '../wire/question-limits.ts';
 import { withId } from '../wire/responses.ts';
 import { Round, type RoundAnswer, RoundFailed } from '../wire/round.ts';
@@ -173,7 +174,7 @@ export class OlderCall implements ResponseControl {
     const token = own === undefined ? undefined : { own, client: tokenIn(text) ?? own };
     // Servers of the newer revision send no requests.
     const round = new Round(message.idText, holder, (other, isRequest) => {
-      if (!isRequest) this.#client.message(withToken(other, token));
+      if (!isRequest) this.#client.message(token === undefined ? other : withClientToken(other, token));
     });
     if (this.#isPaused) round.pause();
     this.#round = round;
@@ -258,12 +259,4 @@ function refusedByServer(text: string, code: number): AdapterError {
 function tokenIn(text: string): string | undefined {
   const span = locate(text, ['params', '_meta', 'progressToken']);
   return span && text.slice(span.start, span.end);
-}
-
-/** A notification (JSON text) with the token that the client knows, in place of the adapter's own. */
-function withToken(text: string, token: { readonly own: string; readonly client: string } | undefined): string {
-  if (token === undefined) return text;
-  const span = locate(text, ['params', 'progressToken']);
-  if (span === undefined || text.slice(span.start, span.end) !== token.own) return text;
-  return splice(text, [{ ...span, with: token.client }]);
 }

@@ -1,5 +1,5 @@
 import type { Discovery } from './discoveries.ts';
-import { objectOf } from '../wire/json-object.ts';
+import { objectOf } from '../../../lib/json/json-object.ts';
 import { serverCapabilities } from '../wire/same-capabilities.ts';
 
 /** Revisions that are opened by `initialize`; the last is what a client gets that asks for any other. */

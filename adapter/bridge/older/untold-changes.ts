@@ -1,6 +1,6 @@
 import { locate } from '../../exchange/scanning/json-scan.ts';
 import type { MessageBus, UntoldChange } from '../../state/message-bus.ts';
-import { isObject, objectOf } from '../wire/json-object.ts';
+import { isObject, objectOf } from '../../../lib/json/json-object.ts';
 import type { Discovery } from './discoveries.ts';
 import type { OfferedChanges } from './older-greeting.ts';
 

@@ -1,5 +1,5 @@
 import { AdapterError } from '../../errors.ts';
-import type { Answer } from '../../exchange/answers/answer.ts';
+import { wholeText } from '../../exchange/answers/answer.ts';
 import type { Request } from '../../exchange/message.ts';
 import type { ResponseHead } from '../../exchange/upstream.ts';
 import { MAX_ANSWER_BYTES } from '../../limits.ts';
@@ -9,18 +9,17 @@ import { ParkedTime } from '../../path/parked-time.ts';
 import type { Reply, ReplyControl } from '../../path/reply.ts';
 import { ReplyMessage } from '../../path/reply-message.ts';
 import type { MessageBus } from '../../state/message-bus.ts';
-import { MISSING_CAPABILITY } from '../older/refusals.ts';
 import type { QuestionLimits } from '../wire/question-limits.ts';
 import type { ParkedState } from './parked-state.ts';
 import { type Asked, AskedQuestions, questionIn, urlQuestions } from './asked-questions.ts';
-import { OwnerLease, type OwnerLeaseDeps } from './owner-lease.ts';
-import { after, ORDERS, type ParkedEntry, parkedKey, type ParkedOrder } from './parked-entry.ts';
+import { inputRequired, needsPages, pageRequests } from './input-required.ts';
+import { after, type ParkedEntry, parkedKey, type ParkedOrder } from './parked-entry.ts';
+import { ParkedPlace, type ParkedPlaceDeps } from './parked-place.ts';
+import { ReaderControl } from './reader-control.ts';
 
-export interface ParkedCallDeps {
+export interface ParkedCallDeps extends ParkedPlaceDeps {
   readonly limits: QuestionLimits;
-  readonly serverId: string;
   readonly bus: MessageBus;
-  readonly owners: OwnerLeaseDeps;
   /** Brings an answer (JSON text of a response) to the upstream. */
   readonly answer: (exchange: string, text: string) => Promise<void>;
   /** Seals what is known of a round of questions. */
@@ -35,9 +34,6 @@ export interface ParkedCallDeps {
   readonly isTakenOver: boolean;
   /** Leaves the exchange to whoever has taken it over. */
   readonly abandon: (exchange: string) => void;
-  /** Takes a place among the calls that are parked; false: there is none. */
-  readonly take: () => boolean;
-  readonly leave: () => void;
   readonly onError: (error: unknown) => void;
 }
 
@@ -71,12 +67,10 @@ export class ParkedCall implements Reply {
   #more: NodeJS.Timeout | undefined;
   #isOver = false;
   #hasAnswer = false;
-  /** How often the client holds the upstream's data back. */
-  #holds = 0;
-  #isPlaced = false;
-  #lease: OwnerLease | undefined;
+  /** Of the client whose call it was before it was parked. */
+  #reader: ReaderControl | undefined;
   #expiry: NodeJS.Timeout | undefined;
-  #unfollow: (() => Promise<void>) | undefined;
+  readonly #place: ParkedPlace;
 
   constructor(deps: ParkedCallDeps, operation: Operation, exchange: string, outer: Reply) {
     this.#deps = deps;
@@ -84,7 +78,11 @@ export class ParkedCall implements Reply {
     this.#request = operation.request as Request;
     this.#exchange = exchange;
     this.#outer = outer;
-    if (deps.isTakenOver) this.#own().catch((error: unknown) => this.#giveUp(error));
+    this.#place = new ParkedPlace(deps, exchange, () => {
+      deps.abandon(exchange);
+      this.#giveUp(new AdapterError('upstream_failed', 'Another replica has taken the call over.'));
+    });
+    if (deps.isTakenOver) this.#place.own().catch((error: unknown) => this.#giveUp(error));
   }
 
   get #isParked(): boolean {
@@ -124,22 +122,8 @@ export class ParkedCall implements Reply {
   start(control: ReplyControl): void {
     this.#control = control;
     if (this.#isParked) return;
-    this.#outer.start({
-      pause: () => {
-        if (this.#isParked) return;
-        this.#holds += 1;
-        control.pause();
-      },
-      resume: () => {
-        if (this.#isParked) return;
-        this.#holds -= 1;
-        control.resume();
-      },
-      // Its client has had an answer, and left, before a parked call ends.
-      abort: (ending) => {
-        if (!this.#isParked) control.abort(ending);
-      },
-    });
+    this.#reader = new ReaderControl(control);
+    this.#outer.start(this.#reader);
   }
 
   head(head: ResponseHead): void {
@@ -212,19 +196,15 @@ export class ParkedCall implements Reply {
 
   async #park(): Promise<void> {
     if (this.#isDone) return;
-    const { bus, serverId, seal, take, rounds, limits } = this.#deps;
+    const { bus, serverId, seal, rounds, limits } = this.#deps;
     const round = this.#round + 1;
     if (rounds + round > limits.maxRounds) throw tooManyRounds(limits);
-    const key = parkedKey(serverId, this.#exchange);
     const isFirst = round === 1;
     if (isFirst) {
-      if (!take()) throw new AdapterError('overloaded', 'Too many calls wait for answers; try again.');
-      this.#isPlaced = true;
-      await this.#own();
-      this.#unfollow = await bus.follow(key, ORDERS, null, ({ message }) => this.#ordered(message));
+      await this.#place.take((order) => this.#ordered(order));
       if (this.#isDone) return;
     }
-    await bus.expect(key, after(rounds + round));
+    await bus.expect(parkedKey(serverId, this.#exchange), after(rounds + round));
     const { ids, requests } = this.#asked;
     const state = await seal({ round: rounds + round, ids, isEnded: false });
     const result = inputRequired(requests, state);
@@ -242,16 +222,11 @@ export class ParkedCall implements Reply {
     if (!isFirst) return this.#publish({ type: 'asks', result }, waits);
     const outer = this.#outer;
     const isGone = outer.isGone;
-    this.#letGo();
+    this.#reader?.leave();
     if (isGone) return this.#giveUp(new AdapterError('cancelled'));
     if (!this.#hasHead) outer.head(OWN_HEAD);
     await outer.message(ReplyMessage.result(this.#request.idText, result));
     await outer.end({ outcome: 'ok' });
-  }
-
-  /** The client that did not read has its answer: nobody would say that it reads again. */
-  #letGo(): void {
-    for (; this.#holds > 0; this.#holds--) this.#control?.resume();
   }
 
   /** The call has ended with the demand that pages are opened first (MCP 2025-11-25, -32042): then it is made anew. */
@@ -263,7 +238,7 @@ export class ParkedCall implements Reply {
       return this.#outer.message(ReplyMessage.result(this.#request.idText, result));
     }
     this.#outer.head({ ...OWN_HEAD, status: 400 });
-    return this.#outer.message(new ReplyMessage('response', this.#needsUrls()));
+    return this.#outer.message(new ReplyMessage('response', needsPages(this.#request.idText)));
   }
 
   /** Undefined: the client cannot show pages. */
@@ -272,28 +247,11 @@ export class ParkedCall implements Reply {
     if (!asksUrls) return undefined;
     const round = rounds + this.#round + 1;
     if (round > limits.maxRounds) throw tooManyRounds(limits);
-    const state = await seal({ round, ids: Object.fromEntries(urls.map((_, index) => [index, ''])), isEnded: true });
-    const requests = urls.map((params, index) => `"${index}":{"method":"elicitation/create","params":${params}}`);
-    return inputRequired(`{${requests.join(',')}}`, state);
+    const { ids, requests } = pageRequests(urls);
+    return inputRequired(requests, await seal({ round, ids, isEnded: true }));
   }
 
-  #needsUrls(): string {
-    const data = { requiredCapabilities: { elicitation: { url: {} } } };
-    const error = { code: MISSING_CAPABILITY, message: 'This needs elicitation.url.', data };
-    return `{"jsonrpc":"2.0","id":${this.#request.idText},"error":${JSON.stringify(error)}}`;
-  }
-
-  async #own(): Promise<void> {
-    if (this.#lease !== undefined) return;
-    this.#lease = new OwnerLease(this.#deps.owners, this.#exchange, () => {
-      this.#deps.abandon(this.#exchange);
-      this.#giveUp(new AdapterError('upstream_failed', 'Another replica has taken the call over.'));
-    });
-    await this.#lease.take();
-  }
-
-  #ordered(message: string): void {
-    const order = JSON.parse(message) as ParkedOrder;
+  #ordered(order: ParkedOrder): void {
     if (order.type === 'cancel') return this.#giveUp(new AdapterError('cancelled'));
     if (order.round !== this.#deps.rounds + this.#round || this.#operation.parked?.isOn !== true) return;
     if (order.type === 'repeat') {
@@ -323,13 +281,15 @@ export class ParkedCall implements Reply {
   }
 
   async #respond(message: ReplyMessage): Promise<void> {
-    const text = await wholeText(message.streamed ?? message.text());
+    const { streamed } = message;
+    const text = streamed === undefined ? message.text() : await wholeText(streamed, MAX_ANSWER_BYTES);
+    if (text === undefined) throw new AdapterError('upstream_failed', 'The answer is too large.');
     this.#hasAnswer = true;
-    const urls = message.streamed === undefined ? urlQuestions(text) : undefined;
+    const urls = streamed === undefined ? urlQuestions(text) : undefined;
     if (urls !== undefined) {
       const result = await this.#urlResult(urls);
       return this.#publish(
-        result === undefined ? { type: 'response', text: this.#needsUrls() } : { type: 'asks', result },
+        result === undefined ? { type: 'response', text: needsPages(this.#request.idText) } : { type: 'asks', result },
       );
     }
     await this.#publish({ type: 'response', text });
@@ -350,14 +310,7 @@ export class ParkedCall implements Reply {
 
   async #free(): Promise<void> {
     clearTimeout(this.#expiry);
-    if (this.#isPlaced) this.#deps.leave();
-    this.#isPlaced = false;
-    const unfollow = this.#unfollow;
-    this.#unfollow = undefined;
-    await unfollow?.();
-    const lease = this.#lease;
-    this.#lease = undefined;
-    await lease?.free();
+    await this.#place.free();
   }
 
   #giveUp(error: unknown): void {
@@ -383,21 +336,6 @@ const TOO_LARGE: Ending = failed(
   new AdapterError('upstream_failed', 'The answer was too large to be kept until the answers were brought again.'),
 );
 
-/** JSON text of a result (MCP 2026-07-28, multi round-trip requests). */
-const inputRequired = (requests: string, state: string): string =>
-  `{"resultType":"input_required","inputRequests":${requests},"requestState":${JSON.stringify(state)}}`;
-
 function tooManyRounds({ maxRounds }: QuestionLimits): AdapterError {
   return new AdapterError('upstream_failed', `The upstream server still asked after ${maxRounds} rounds of questions.`);
-}
-
-async function wholeText(answer: Answer): Promise<string> {
-  if (typeof answer === 'string') return answer;
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const part of answer.parts) {
-    text += typeof part === 'string' ? part : decoder.decode(part, { stream: true });
-    if (text.length > MAX_ANSWER_BYTES) throw new AdapterError('upstream_failed', 'The answer is too large.');
-  }
-  return text;
 }

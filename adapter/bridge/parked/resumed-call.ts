@@ -1,12 +1,12 @@
 import { AdapterError } from '../../errors.ts';
 import { progressToken, type Request } from '../../exchange/message.ts';
-import { locate, splice } from '../../exchange/scanning/json-scan.ts';
 import type { ResponseHead } from '../../exchange/upstream.ts';
 import { OK } from '../../path/ending.ts';
 import type { Operation } from '../../path/operation.ts';
 import type { Reply } from '../../path/reply.ts';
 import { ReplyMessage } from '../../path/reply-message.ts';
 import type { MessageBus } from '../../state/message-bus.ts';
+import { withClientToken } from '../wire/progress-tokens.ts';
 import { withId } from '../wire/responses.ts';
 import { isOwned, type OwnerLeaseDeps } from './owner-lease.ts';
 import { after, ORDERS, type ParkedEntry, parkedKey, type ParkedOrder } from './parked-entry.ts';
@@ -110,7 +110,9 @@ export class ResumedCall {
     if (entry.type === 'message') {
       if (!this.#hasHead) this.#reply.head(STREAM_HEAD);
       this.#hasHead = true;
-      await this.#reply.message(new ReplyMessage('other', this.#withToken(entry.text)));
+      const client = progressToken(this.#request);
+      const text = client === null ? entry.text : withClientToken(entry.text, { client });
+      await this.#reply.message(new ReplyMessage('other', text));
       return;
     }
     if (entry.type === 'asks') await this.#respond(ReplyMessage.result(idText, entry.result));
@@ -125,12 +127,5 @@ export class ResumedCall {
   async #respond(message: ReplyMessage): Promise<void> {
     if (!this.#hasHead) this.#reply.head({ ...STREAM_HEAD, headers: { 'content-type': 'application/json' } });
     await this.#reply.message(message);
-  }
-
-  /** Progress goes by the token of the request that waits for it. */
-  #withToken(text: string): string {
-    const token = locate(text, ['params', 'progressToken']);
-    const own = progressToken(this.#request);
-    return token === undefined || own === null ? text : splice(text, [{ ...token, with: own }]);
   }
 }

@@ -6,7 +6,7 @@ import { members, locate, splice } from '../../exchange/scanning/json-scan.ts';
 import { NAME_PARAMETER, type ParameterHeader } from '../../exchange/sessionless-headers.ts';
 import { encodeHeader, repeatedHeaders } from '../../tools/parameter-headers.ts';
 import { sessionlessHeaders } from '../../upstream/revision-probe.ts';
-import { isObject, objectOf } from './json-object.ts';
+import { isObject, objectOf } from '../../../lib/json/json-object.ts';
 import { clientCapabilities } from './same-capabilities.ts';
 import { META } from '../../exchange/protocol-meta.ts';
 

@@ -1,7 +1,9 @@
+import { isObject } from '../../../lib/json/json-object.ts';
 import { ANSWER_LIMITS, JsonLimitError, parseJson } from '../../../lib/json/json-limits.ts';
 import { KeptParts } from '../../../lib/stream/kept-parts.ts';
 import type { ByteShare, Holder } from '../../byte-account.ts';
 import { answersOverloaded } from '../../errors.ts';
+import { EarlyControl } from '../../exchange/early-control.ts';
 import { isEventStream } from '../../exchange/headers.ts';
 import { isId } from '../../exchange/message.ts';
 import { FrameSplitter } from '../../exchange/scanning/sse-frames.ts';
@@ -38,9 +40,8 @@ export class Round implements ResponseSink {
   readonly #onMessage: (text: string, isRequest: boolean) => void;
   readonly #holder: Holder | undefined;
   readonly #answer = Promise.withResolvers<RoundAnswer>();
-  #control: ResponseControl | undefined;
+  readonly #control = new EarlyControl();
   #isOver = false;
-  #isPaused = false;
   #head: ResponseHead | undefined;
   #splitter: FrameSplitter | undefined;
   readonly #parts = new KeptParts();
@@ -68,27 +69,23 @@ export class Round implements ResponseSink {
   }
 
   pause(): void {
-    this.#isPaused = true;
-    this.#control?.pause();
+    this.#control.pause();
   }
 
   resume(): void {
-    this.#isPaused = false;
-    this.#control?.resume();
+    this.#control.resume();
   }
 
   /** Nobody waits for it any more: to leave is how a server without sessions is told. */
   abort(reason: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#control?.abort();
+    this.#control.abort();
     this.#answer.reject(new RoundFailed(reason, true));
   }
 
   onStart(control: ResponseControl): void {
-    this.#control = control;
-    if (this.#isOver) control.abort();
-    else if (this.#isPaused) control.pause();
+    this.#control.started(control);
   }
 
   onHead(head: ResponseHead): void {
@@ -144,7 +141,7 @@ export class Round implements ResponseSink {
     }
     if (!isAnswer(message, this.#idText)) return false;
     this.#isOver = true;
-    this.#control?.abort();
+    this.#control.abort();
     this.#answer.resolve({ head: this.#head as ResponseHead, text: data, body: Buffer.alloc(0) });
     return true;
   }
@@ -173,9 +170,7 @@ function messageIn(text: string): Readonly<Record<string, unknown>> | undefined 
   if (text === '') return undefined;
   try {
     const value = parseJson(text, ANSWER_LIMITS);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined;
+    return isObject(value) ? value : undefined;
   } catch (error) {
     if (error instanceof JsonLimitError) throw error;
     return undefined;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from './json-object.ts';
+import { isObject, type JsonObject, objectOf } from '../../../lib/json/json-object.ts';
 
 /** Calls that become tasks are polled for in another way in each revision. */
 const TASKS = 'io.modelcontextprotocol/tasks';

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 
+import { isObject } from '../../../lib/json/json-object.ts';
 import { failureText } from './call-failure.ts';
 import type { SandboxLimits } from './sandbox-limits.ts';
 import type { CodeEnd, FromWorker, SandboxFailure, ToWorker } from './sandbox-messages.ts';
@@ -144,8 +145,4 @@ export class SandboxRun {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A worker's has none.
     this.#worker.postMessage(message);
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

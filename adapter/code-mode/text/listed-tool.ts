@@ -1,4 +1,5 @@
-import { isObject, type Json, own, ownList, ownText } from './schema-view.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { type Json, own, ownList, ownText } from './schema-view.ts';
 
 /** What discovery keeps of a tool. */
 export interface ListedTool {

@@ -1,5 +1,6 @@
 import { cut, literal, oneLine, shownName } from './plain-text.ts';
-import { isObject, type Json, own, ownText, type Property, type SchemaView, variantsOf } from './schema-view.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { type Json, own, ownText, type Property, type SchemaView, variantsOf } from './schema-view.ts';
 import { hasProperties, typeText } from './type-text.ts';
 import { squashed } from './words.ts';
 

@@ -1,3 +1,4 @@
+import { isObject } from '../../../lib/json/json-object.ts';
 import { literal } from './plain-text.ts';
 
 /**
@@ -26,10 +27,6 @@ const BESIDE =
   'type enum const default title description format pattern minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength minItems maxItems properties required items additionalProperties allOf anyOf oneOf'.split(
     ' ',
   );
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 export function own(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;

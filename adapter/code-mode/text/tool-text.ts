@@ -1,7 +1,8 @@
 import type { ListedTool } from './listed-tool.ts';
 import { cut, oneLine, quotation, shownName } from './plain-text.ts';
 import { propertyLines } from './schema-text.ts';
-import { isObject, own, SchemaView } from './schema-view.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { own, SchemaView } from './schema-view.ts';
 import { typeText } from './type-text.ts';
 import { squashed } from './words.ts';
 

@@ -1,4 +1,5 @@
-import { isObject, type Json, own, ownList, type SchemaView, variantsOf } from './schema-view.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { type Json, own, ownList, type SchemaView, variantsOf } from './schema-view.ts';
 
 const MAX_VALUES = 40;
 const MAX_VALUES_TEXT = 1_000;

@@ -31,3 +31,14 @@ async function* surrounded(
   yield* parts;
   yield after;
 }
+
+/** All of it as text; undefined where that is more than so many characters, which is not read to its end. */
+export async function wholeText({ parts }: StreamedAnswer, maxChars: number): Promise<string | undefined> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const part of parts) {
+    text += typeof part === 'string' ? part : decoder.decode(part, { stream: true });
+    if (text.length > maxChars) return undefined;
+  }
+  return text;
+}

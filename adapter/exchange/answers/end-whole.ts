@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 import type { ByteShare, Holder } from '../../byte-account.ts';
+import { UNCOUNTED_BYTES } from '../../limits.ts';
 import { whileLeaving } from './unread.ts';
 
 /** Up to this size copying is cheaper than a gathering write. */
@@ -29,4 +30,25 @@ export function endWhole(
     res.end();
   }
   whileLeaving(res, holder, kept);
+}
+
+/**
+ * Sends an answer that is there as a whole, and counts it until it has left. False: there is no room for so much, and nothing has
+ * been sent.
+ * @param writeHead takes its length in bytes
+ */
+export function sendWhole(
+  res: ServerResponse,
+  body: string | readonly Buffer[],
+  holder: Holder,
+  writeHead: (size: number) => void,
+): boolean {
+  const parts = typeof body === 'string' ? [Buffer.from(body)] : body;
+  let size = 0;
+  for (const part of parts) size += part.length;
+  const kept = size > UNCOUNTED_BYTES ? holder.share('answers') : undefined;
+  if (kept?.take(size) === false) return false;
+  writeHead(size);
+  endWhole(res, parts, size, holder, kept);
+  return true;
 }

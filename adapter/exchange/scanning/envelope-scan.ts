@@ -1,7 +1,9 @@
 import type { JsonLimits } from '../../../lib/json/json-limits.ts';
 import { closingQuote } from '../../../lib/json/json-string.ts';
 import { endsEscaped, KINDS, CLOSE, OPEN, SCALAR, scalarEnd, SPACE } from './json-parts.ts';
+import { decoded, LONGEST_NAME, nameOf } from './json-name.ts';
 import { folded } from './json-scan.ts';
+import { ID, kindOfMembers, MEMBERS, METHOD, RESULT } from './message-members.ts';
 import type { Refusal } from './refusal.ts';
 import { isReserved } from './reserved-meta.ts';
 import { MAX_LEADING_CHARS } from '../../limits.ts';
@@ -12,22 +14,6 @@ const COLON = 0x3a;
 const OPEN_ARRAY = 0x5b;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-/** A string that is cut is kept up to here: longer than any id that clients send, and than any name that is looked for. */
-const LONGEST_KEPT = 2048;
-
-/** The members of a message, as bits. */
-const ID = 1;
-const METHOD = 2;
-const RESULT = 4;
-const ERROR = 8;
-const MEMBERS: ReadonlyMap<string, number> = new Map([
-  ['id', ID],
-  ['method', METHOD],
-  ['result', RESULT],
-  ['error', ERROR],
-  ['params', 16],
-  ['jsonrpc', 32],
-]);
 /** What is expected next where the members of a message stand, or the messages of an array. */
 const START = 0;
 const FIRST_KEY = 1;
@@ -268,21 +254,16 @@ export class EnvelopeScan {
   /** A message is complete. */
   #judge(): void {
     const id = this.#id;
-    // Some write the one of `result` and `error` that is missing as null.
-    const hasNullError = (this.#seen & RESULT) !== 0 && (this.#nulls & ERROR) !== 0;
-    const seen = hasNullError ? this.#seen & ~ERROR : this.#seen;
-    const isError = (seen & ERROR) !== 0;
-    const isResult = (seen & RESULT) !== 0 && !(isError && (this.#nulls & RESULT) !== 0);
-    if (this.#isIdOdd || ((seen & METHOD) !== 0 && !this.#isMethodText)) return this.#refuse('kind');
-    if ((seen & METHOD) !== 0) {
-      if (isResult || isError) return this.#refuse('kind');
+    const isText = (this.#seen & METHOD) === 0 || this.#isMethodText;
+    const kind = this.#isIdOdd || !isText ? undefined : kindOfMembers(this.#seen, this.#nulls, id !== undefined);
+    if (kind === undefined) return this.#refuse('kind');
+    if (kind === 'other') {
       this.hasOther = true;
-    } else if (isResult === isError || (isResult && id === undefined)) return this.#refuse('kind');
-    else {
-      if (isResult) this.hasResult = true;
-      if (id === undefined) this.hasLooseError = true;
-      else this.ids.push(id);
+      return;
     }
+    if (kind === 'result') this.hasResult = true;
+    if (id === undefined) this.hasLooseError = true;
+    else this.ids.push(id);
   }
 
   /** @param start where its quote stands in the text that was pushed last; negative where that has not all of it */
@@ -292,7 +273,7 @@ export class EnvelopeScan {
       this.#expected = AFTER_VALUE;
       if (this.#member === METHOD) this.#isMethodText = true;
       else if (this.#member === ID) {
-        const id = this.#decoded(raw);
+        const id = decoded(raw, this.#isBytes);
         if (id === undefined) this.#refuse('malformed');
         else this.#id = id;
       }
@@ -300,10 +281,11 @@ export class EnvelopeScan {
     }
     if (role === OF_RESULT) {
       // Only escapes make another text of it: no letter outside of ASCII folds to one of these.
-      this.#isInMeta = raw.length === 5 ? folded(raw) === '_meta' : raw.includes('\\') && this.#nameOf(raw) === '_meta';
+      this.#isInMeta =
+        raw.length === 5 ? folded(raw) === '_meta' : raw.includes('\\') && nameOf(raw, this.#isBytes) === '_meta';
       return;
     }
-    const name = this.#nameOf(raw);
+    const name = nameOf(raw, this.#isBytes);
     if (name !== undefined && isReserved(name)) {
       if (start < 0) this.#refuse('member');
       else (this.reserved ??= []).push({ start, end: start + raw.length + 2 });
@@ -314,7 +296,7 @@ export class EnvelopeScan {
     this.#expected = AFTER_KEY;
     let bit = MEMBERS.get(raw);
     if (bit === undefined) {
-      const meant = this.#nameOf(raw);
+      const meant = nameOf(raw, this.#isBytes);
       bit = meant === undefined ? undefined : MEMBERS.get(meant);
       if (bit !== undefined) this.#refuse('member');
     } else if ((this.#seen & bit) !== 0) this.#refuse('member');
@@ -333,25 +315,9 @@ export class EnvelopeScan {
     }
   }
 
-  /** The name of a member as parsers read it that ignore case. Undefined: none that is looked for. */
-  #nameOf(raw: string): string | undefined {
-    const name = raw.length > LONGEST_KEPT ? undefined : this.#decoded(raw);
-    return name === undefined ? undefined : folded(name);
-  }
-
-  /** What a string says; undefined where it is none of JSON. */
-  #decoded(raw: string): string | undefined {
-    const text = this.#isBytes ? Buffer.from(raw, 'latin1').toString() : raw;
-    try {
-      return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
-    } catch {
-      return undefined;
-    }
-  }
-
   #cut(text: string, at: number, role: number): void {
     this.#role = role;
-    this.#kept = role === NOTHING ? '' : text.slice(at, at + LONGEST_KEPT + 1);
+    this.#kept = role === NOTHING ? '' : text.slice(at, at + LONGEST_NAME + 1);
     this.#isEscaped = role !== IN_SCALAR && endsEscaped(text, at + 1);
   }
 
@@ -361,7 +327,7 @@ export class EnvelopeScan {
     const from = this.#isEscaped ? 1 : 0;
     const end = role === IN_SCALAR ? scalarEnd(text, 0) : closingQuote(text, from);
     const isCut = role === IN_SCALAR ? end === text.length : end === -1;
-    if (role !== NOTHING && this.#kept.length <= LONGEST_KEPT) this.#kept += text.slice(0, isCut ? LONGEST_KEPT : end);
+    if (role !== NOTHING && this.#kept.length <= LONGEST_NAME) this.#kept += text.slice(0, isCut ? LONGEST_NAME : end);
     if (isCut) {
       if (text.length > 0 && role !== IN_SCALAR) this.#isEscaped = endsEscaped(text, from);
       return text.length;

@@ -1,18 +1,22 @@
 import { dirname, join } from 'node:path';
 import type { FileKind } from '../../state/file-records.ts';
 import { AnchoredFolder, syncFolders } from './anchored-folder.ts';
-import type { DiskCalls } from './disk-calls.ts';
+import { type DiskCalls, fewCalls } from './disk-calls.ts';
 import { type FileKey, FileRefused } from '../keys/file-key.ts';
 import { foldersTo, sessionsFolder, type Tree } from '../keys/storage-layout.ts';
 
 export type Item = Omit<FileKey, 'filename'>;
 
-export interface FolderOptions {
+export interface DiskWays {
+  /** Whether /proc/self/fd leads to open files. */
+  readonly anchored: boolean;
+  readonly calls: DiskCalls;
+}
+
+export interface FolderOptions extends DiskWays {
   /** Real. */
   readonly root: string;
   readonly permissions: number;
-  readonly anchored: boolean;
-  readonly calls: DiskCalls;
   /** Whether new folders shall survive a crash of the machine. */
   readonly synced: boolean;
 }
@@ -38,6 +42,35 @@ export async function openedFolder(
     if (error instanceof FileRefused && error.reason === 'missing') return undefined;
     throw error;
   }
+}
+
+/** Works in a folder at a real path; does nothing when there is none. */
+export async function inFolder(
+  path: string,
+  { anchored, calls }: DiskWays,
+  work: (folder: AnchoredFolder) => Promise<void>,
+): Promise<void> {
+  const folder = await openedFolder(path, anchored, fewCalls(calls));
+  if (folder === undefined) return;
+  using opened = folder;
+  await work(opened);
+}
+
+/** In all of them, whatever fails in some; then the first failure counts. */
+export async function inEachFolder(
+  paths: readonly string[],
+  ways: DiskWays,
+  work: (folder: AnchoredFolder) => Promise<void>,
+): Promise<void> {
+  const failures: unknown[] = [];
+  for (const path of paths) {
+    try {
+      await inFolder(path, ways, work);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 }
 
 export interface ItemFolder {

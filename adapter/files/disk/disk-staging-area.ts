@@ -3,13 +3,16 @@ import { access as checkAccess, mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Storage } from '../../../crds/config/adapter-file/storage.ts';
 import type { FileKind } from '../../state/file-records.ts';
-import { AnchoredFolder, rawName, syncFolders, utf8 } from './anchored-folder.ts';
-import { emptyFolder, removeEmpty, removeEntry } from './anchored-removal.ts';
-import { type DiskCalls, diskCalls, fewCalls } from './disk-calls.ts';
+import { AnchoredFolder, rawName, syncFolders } from './anchored-folder.ts';
+import { emptyFolder, removeEntry } from './anchored-removal.ts';
+import { type DiskCalls, diskCalls } from './disk-calls.ts';
 import { DiskFile, versionId } from './disk-file.ts';
 import { diskFailure, errorCode, onDisk } from './disk-failure.ts';
 import {
+  type DiskWays,
   type FolderOptions,
+  inEachFolder,
+  inFolder,
   type Item,
   itemFolder,
   makeItemFolder,
@@ -17,16 +20,17 @@ import {
   sessionFolder,
   whileItVanishes,
 } from './disk-folders.ts';
-import { itemsOfServer, regularFiles, stagedItems } from './disk-items.ts';
+import { regularFiles } from './disk-items.ts';
 import { openFirst, outputFences } from './disk-output.ts';
 import { filesBelow, moveBelow } from './disk-tree.ts';
+import { DiskStrays } from './disk-strays.ts';
 import { DiskWriter } from './disk-writer.ts';
 import type { StagingArea, StagedItem } from './staging-area.ts';
 import { foundCandidates, outputCandidates } from './output-candidates.ts';
 import { ScratchFile } from './scratch-file.ts';
 import { isComponent, isId } from '../keys/paths.ts';
 import { type FileKey, FileRefused, type FileWriter, type OpenedFile } from '../keys/file-key.ts';
-import { sessionsFolder, type Tree, treeCalled, treesOf } from '../keys/storage-layout.ts';
+import { sessionsFolder, type Tree, treesOf } from '../keys/storage-layout.ts';
 
 export interface DiskStageOptions {
   /** `storage.root`; made when it is missing. */
@@ -56,26 +60,21 @@ const PERMISSIONS = {
 /** A tool may fill its folder with any number of files; nobody looks at more of them. */
 const MOST_FILES = 1_000;
 
-interface DiskWays {
-  readonly anchored: boolean;
-  readonly calls: DiskCalls;
-}
-
 /** The stage as a folder of this machine, local or shared (NFS, CephFS, …). */
 export class DiskStagingArea implements StagingArea {
   readonly #root: string;
   readonly #options: DiskStageOptions;
   readonly #folders: FolderOptions;
-  readonly #anchored: boolean;
-  readonly #calls: DiskCalls;
+  readonly #ways: DiskWays;
+  readonly #strays: DiskStrays;
 
-  private constructor(root: string, options: DiskStageOptions, { anchored, calls }: DiskWays) {
+  private constructor(root: string, options: DiskStageOptions, ways: DiskWays) {
     this.#root = root;
     this.#options = options;
-    this.#anchored = anchored;
-    this.#calls = calls;
+    this.#ways = ways;
+    this.#strays = new DiskStrays(root, ways);
     const permissions = PERMISSIONS[options.access].folder;
-    this.#folders = { root, permissions, anchored, calls, synced: options.atomicWrites };
+    this.#folders = { root, permissions, ...ways, synced: options.atomicWrites };
   }
 
   static async open(options: DiskStageOptions): Promise<DiskStagingArea> {
@@ -116,8 +115,7 @@ export class DiskStagingArea implements StagingArea {
       return DiskWriter.create(folders, rawName(place.filename), {
         permissions: PERMISSIONS[access].file,
         atomic: options?.atomic ?? atomicWrites,
-        anchored: this.#anchored,
-        calls: this.#calls,
+        ...this.#ways,
       });
     });
   }
@@ -130,7 +128,7 @@ export class DiskStagingArea implements StagingArea {
     let missing: unknown;
     for (const path of this.pathsOf(place)) {
       try {
-        return await DiskFile.open(path, this.#anchored, this.#calls);
+        return await DiskFile.open(path, this.#ways.anchored, this.#ways.calls);
       } catch (error) {
         if (!(error instanceof FileRefused && error.reason === 'missing')) throw error;
         missing ??= error;
@@ -142,7 +140,7 @@ export class DiskStagingArea implements StagingArea {
   async stateOf(place: FileKey): Promise<{ readonly file: string; readonly folder: string } | undefined> {
     const path = this.pathOf(place);
     try {
-      const [file, folder] = await Promise.all([this.#calls.lstat(path), this.#calls.lstat(dirname(path))]);
+      const [file, folder] = await Promise.all([this.#ways.calls.lstat(path), this.#ways.calls.lstat(dirname(path))]);
       return { file: versionId(file), folder: versionId(folder) };
     } catch (error) {
       if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
@@ -153,17 +151,17 @@ export class DiskStagingArea implements StagingArea {
   async openOutput(path: string, sessionId: string, serverId?: string): Promise<OpenedFile> {
     if (!isId(sessionId)) throw new FileRefused('outside', 'the session id is none');
     const candidates = outputCandidates(path, { sessionId, serverId }, await outputFences(this.#root, this.#options));
-    return openFirst(candidates, this.#anchored);
+    return openFirst(candidates, this.#ways.anchored);
   }
 
   async openFound(path: string, folder: string): Promise<OpenedFile> {
     const fences = await outputFences(this.#root, { ...this.#options, locatorRoots: [folder] });
-    return openFirst(foundCandidates(path, folder, fences), this.#anchored);
+    return openFirst(foundCandidates(path, folder, fences), this.#ways.anchored);
   }
 
   async removeFound({ path, version }: OpenedFile): Promise<void> {
-    await this.#in(dirname(path), async (folder) => {
-      const there = await DiskFile.open(path, this.#anchored, this.#calls);
+    await inFolder(dirname(path), this.#ways, async (folder) => {
+      const there = await DiskFile.open(path, this.#ways.anchored, this.#ways.calls);
       const isIt = there.version.id === version.id;
       await there.close();
       if (isIt) await folder.unlink(rawName(basename(path)));
@@ -174,7 +172,7 @@ export class DiskStagingArea implements StagingArea {
     checkItem(item);
     const found: { name: string; modifiedAt: number }[] = [];
     for (const tree of this.#trees(item)) {
-      await this.#in(itemFolder(this.#root, item, tree), async (folder) => {
+      await inFolder(itemFolder(this.#root, item, tree), this.#ways, async (folder) => {
         for await (const file of regularFiles(folder)) if (found.push(file) === MOST_FILES) break;
       });
       if (found.length > 0) break;
@@ -185,7 +183,7 @@ export class DiskStagingArea implements StagingArea {
   async rename(place: FileKey, filename: string): Promise<void> {
     this.pathOf(place);
     this.pathOf({ ...place, filename });
-    using folder = await AnchoredFolder.open(dirname(this.pathOf(place)), this.#anchored);
+    using folder = await AnchoredFolder.open(dirname(this.pathOf(place)), this.#ways.anchored);
     if ((await folder.stats(rawName(filename))) !== undefined) {
       throw new FileRefused('changed', `${folder.path} has a file ${filename} already`);
     }
@@ -194,7 +192,7 @@ export class DiskStagingArea implements StagingArea {
 
   async keepOnly(place: FileKey, opened?: Pick<OpenedFile, 'sync'>): Promise<void> {
     const name = rawName(place.filename);
-    const there = await openedFolder(dirname(this.pathOf(place)), this.#anchored, this.#calls);
+    const there = await openedFolder(dirname(this.pathOf(place)), this.#ways.anchored, this.#ways.calls);
     if (there === undefined) return;
     using folder = there;
     // The file and all folders at once: file systems with a journal write it once for all of them.
@@ -214,7 +212,7 @@ export class DiskStagingArea implements StagingArea {
   }
 
   async *filesBelow(place: FileKey): AsyncGenerator<readonly string[]> {
-    const there = await openedFolder(this.pathOf(place), this.#anchored, this.#calls);
+    const there = await openedFolder(this.pathOf(place), this.#ways.anchored, this.#ways.calls);
     if (there === undefined) return;
     using folder = there;
     yield* filesBelow(folder);
@@ -225,20 +223,20 @@ export class DiskStagingArea implements StagingArea {
     const { folder, session } = await makeItemFolder(to, this.#trees(to)[0], this.#folders);
     using target = folder;
     session.close();
-    using item = await AnchoredFolder.open(dirname(this.pathOf(from)), this.#anchored, this.#calls);
+    using item = await AnchoredFolder.open(dirname(this.pathOf(from)), this.#ways.anchored, this.#ways.calls);
     await moveBelow(item, names, target, rawName(to.filename));
   }
 
   async removeVersion({ contentId, filename, ...item }: FileKey): Promise<void> {
     checkItem(item);
     const folders = this.#trees(item).map((tree) => itemFolder(this.#root, item, tree));
-    await this.#inEach(folders, (folder) => removeEntry(folder, contentId ?? rawName(filename)));
+    await inEachFolder(folders, this.#ways, (folder) => removeEntry(folder, contentId ?? rawName(filename)));
   }
 
   async removeItem(item: Item): Promise<void> {
     checkItem(item);
     const folders = this.#trees(item).map((tree) => sessionFolder(this.#root, item, tree));
-    await this.#inEach(folders, (session) => removeEntry(session, item.fileId));
+    await inEachFolder(folders, this.#ways, (session) => removeEntry(session, item.fileId));
   }
 
   async removeSession(sessionId: string, serverId?: string): Promise<void> {
@@ -246,45 +244,19 @@ export class DiskStagingArea implements StagingArea {
     const folders = (['upload', 'artifact'] as const).flatMap((kind) =>
       this.#trees({ serverId }).map((tree) => sessionsFolder(this.#root, kind, tree)),
     );
-    await this.#inEach(folders, (sessions) => removeEntry(sessions, sessionId));
+    await inEachFolder(folders, this.#ways, (sessions) => removeEntry(sessions, sessionId));
   }
 
-  async *items(kind: FileKind, signal: AbortSignal): AsyncGenerator<StagedItem> {
-    for (const tree of await this.#treesThere(kind)) {
-      const path = sessionsFolder(this.#root, kind, tree);
-      if (tree === null) {
-        const sessions = await openedFolder(path, this.#anchored);
-        if (sessions === undefined) continue;
-        using opened = sessions;
-        yield* stagedItems(opened, { kind }, signal);
-      } else yield* itemsOfServer(() => openedFolder(path, this.#anchored), { kind, serverId: tree }, signal);
-    }
+  items(kind: FileKind, signal: AbortSignal): AsyncGenerator<StagedItem> {
+    return this.#strays.items(kind, signal);
   }
 
-  async removeStray(item: StagedItem): Promise<void> {
-    const { kind, sessionId, entry } = item;
-    await this.#in(sessionsFolder(this.#root, kind, item.serverId ?? null), async (sessions) => {
-      if (entry === null) return removeEmpty(sessions, sessionId);
-      const session = await openedIn(sessions, sessionId);
-      if (session === undefined) return;
-      using opened = session;
-      await removeEntry(opened, entry);
-    });
+  removeStray(item: StagedItem): Promise<void> {
+    return this.#strays.removeStray(item);
   }
 
-  async removeEntries(item: StagedItem, names: readonly string[], olderThan: number): Promise<number> {
-    const { kind, sessionId, fileId } = item;
-    let removed = 0;
-    if (fileId === null) return removed;
-    await this.#in(itemFolder(this.#root, { kind, sessionId, fileId }, item.serverId ?? null), async (folder) => {
-      for (const name of names) {
-        const stats = await folder.stats(name);
-        if (stats === undefined || stats.mtimeMs >= olderThan) continue;
-        await removeEntry(folder, name);
-        removed += 1;
-      }
-    });
-    return removed;
+  removeEntries(item: StagedItem, names: readonly string[], olderThan: number): Promise<number> {
+    return this.#strays.removeEntries(item, names, olderThan);
   }
 
   async #emptied(folder: AnchoredFolder, except: string): Promise<void> {
@@ -300,44 +272,11 @@ export class DiskStagingArea implements StagingArea {
 
   #syncAbove(folder: AnchoredFolder): Promise<void> {
     const session = dirname(folder.path);
-    return syncFolders([session, dirname(session)], this.#anchored, this.#calls);
-  }
-
-  /** Works in a folder; does nothing when there is none. */
-  async #in(path: string, work: (folder: AnchoredFolder) => Promise<void>): Promise<void> {
-    const folder = await openedFolder(path, this.#anchored, fewCalls(this.#calls));
-    if (folder === undefined) return;
-    using opened = folder;
-    await work(opened);
-  }
-
-  /** In all of them, whatever fails in some; then the first failure counts. */
-  async #inEach(paths: readonly string[], work: (folder: AnchoredFolder) => Promise<void>): Promise<void> {
-    const failures: unknown[] = [];
-    for (const path of paths) {
-      try {
-        await this.#in(path, work);
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-    if (failures.length > 0) throw failures[0];
+    return syncFolders([session, dirname(session)], this.#ways.anchored, this.#ways.calls);
   }
 
   #trees({ serverId }: Pick<FileKey, 'serverId'>): readonly [Tree, ...Tree[]] {
     return treesOf(this.#options.layout ?? 'shared', serverId);
-  }
-
-  /** Those that the folder of a kind holds, whatever the layout is now and which servers there are. */
-  async #treesThere(kind: FileKind): Promise<Tree[]> {
-    const trees: Tree[] = [];
-    await this.#in(join(this.#root, `${kind}s`), async (folder) => {
-      for await (const { name } of folder.entries()) {
-        const tree = treeCalled(utf8(name));
-        if (tree !== undefined) trees.push(tree);
-      }
-    });
-    return trees;
   }
 }
 
@@ -353,13 +292,4 @@ function pathBelow(root: string, place: FileKey, tree: Tree): string {
 function checkItem({ sessionId, fileId, contentId }: Item): void {
   const isItem = isId(sessionId) && isId(fileId) && (contentId === undefined || isId(contentId));
   if (!isItem) throw new FileRefused('outside', 'an id is none');
-}
-
-async function openedIn(folder: AnchoredFolder, name: string): Promise<AnchoredFolder | undefined> {
-  try {
-    return await folder.openFolder(name);
-  } catch (error) {
-    if (error instanceof FileRefused) return undefined;
-    throw error;
-  }
 }

@@ -54,70 +54,180 @@ export function readForm(
   handlers: FormHandlers,
   signal: AbortSignal,
 ): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const open = new Set<FormContent>();
-  let parser: InstanceType<typeof Busboy>;
-  let ended = false;
-  let received = 0;
-  let useful = 0;
+  let parser;
+  try {
+    parser = formParser(contentType);
+  } catch (cause) {
+    return Promise.reject(
+      new AdapterError('invalid_multipart', 'The content type names no usable boundary.', { cause }),
+    );
+  }
+  return new FormReader(body, parser, handlers, signal).read();
+}
+
+const formParser = (contentType: string): InstanceType<typeof Busboy> =>
+  new Busboy({
+    headers: { 'content-type': contentType },
+    highWaterMark: BUFFER_BYTES,
+    fileHwm: BUFFER_BYTES,
+    preservePath: true,
+    isPartAFile: (name, _type, filename) => name === 'file' || filename !== undefined,
+    limits: {
+      files: MAX_FILES,
+      fields: MAX_FIELDS,
+      parts: MAX_FILES + MAX_FIELDS,
+      fieldSize: MAX_FIELD_BYTES,
+      headerPairs: MAX_HEADERS_PER_PART,
+      headerSize: MAX_HEADER_BYTES,
+    },
+  });
+
+/** One form on its way from the body through the parser to its handlers. */
+class FormReader {
+  readonly #body: Readable;
+  readonly #parser: InstanceType<typeof Busboy>;
+  readonly #handlers: FormHandlers;
+  readonly #signal: AbortSignal;
+  readonly #result = Promise.withResolvers<void>();
+  readonly #open = new Set<FormContent>();
+  #ended = false;
+  #received = 0;
+  #useful = 0;
   /** Since the client was last given its time. */
-  let recent = 0;
-  const small = new SmallParts(MOST_OF_A_BODY);
+  #recent = 0;
+  readonly #small = new SmallParts(MOST_OF_A_BODY);
   /** The chunk that the parser has. */
-  let parsed: Buffer | undefined;
+  #parsed: Buffer | undefined;
   /** Files wait for each other here: a chunk of the body may hold many small ones. */
-  let queue = Promise.resolve();
+  #queue = Promise.resolve();
+  readonly #patience: NodeJS.Timeout;
 
-  const stop = (): void => {
-    ended = true;
-    clearTimeout(patience);
-    body.off('data', onData).off('end', onEnd).off('error', onLost).off('close', onLost);
-    signal.removeEventListener('abort', onAbort);
-  };
-  const fail = (reason: unknown): void => {
-    if (ended) return;
-    stop();
-    body.pause();
-    // Whoever reads a file learns of it there, and has cleaned up when the form fails.
-    for (const content of open) content.fail(reason);
-    void queue.then(() => reject(reason as Error));
-  };
-  const malformed = (detail: string): void => fail(new AdapterError('invalid_multipart', detail));
-  const onAbort = (): void => fail(signal.reason);
-  const onLost = (): void => fail(new AdapterError('invalid_multipart', 'The body ended before the form did.'));
-  const onEnd = (): void => {
-    // From here on nothing more is awaited of the client; it may go, which `signal` says.
-    body.off('error', onLost).off('close', onLost);
-    clearTimeout(patience);
-    parser.end();
-  };
-  const patience = setTimeout(() => {
-    // While we do not read, nothing can come.
-    if (body.isPaused()) patience.refresh();
-    else fail(new AdapterError('request_timeout'));
-  }, PATIENCE_MS);
-  const onData = (chunk: Buffer): void => {
-    if (small.reached(chunk.length)) return malformed(TOO_SMALL);
-    received += chunk.length;
-    recent += chunk.length;
-    if (recent >= LEAST_BYTES) {
-      recent = 0;
-      patience.refresh();
+  constructor(body: Readable, parser: InstanceType<typeof Busboy>, handlers: FormHandlers, signal: AbortSignal) {
+    this.#body = body;
+    this.#parser = parser;
+    this.#handlers = handlers;
+    this.#signal = signal;
+    this.#patience = setTimeout(() => {
+      // While we do not read, nothing can come.
+      if (body.isPaused()) this.#patience.refresh();
+      else this.#fail(new AdapterError('request_timeout'));
+    }, PATIENCE_MS);
+  }
+
+  read(): Promise<void> {
+    this.#hearParser();
+    this.#signal.addEventListener('abort', this.#onAbort);
+    this.#body.on('data', this.#onData).once('end', this.#onEnd).once('error', this.#onLost);
+    this.#body.once('close', this.#onLost);
+    if (this.#signal.aborted) this.#onAbort();
+    else if (this.#body.destroyed) this.#onLost();
+    return this.#result.promise;
+  }
+
+  #hearParser(): void {
+    const parser = this.#parser;
+    parser.on('file', (name, file, filename, _encoding, mimeType) => this.#onFile(name, file, filename, mimeType));
+    parser.on('field', (name, value) => {
+      this.#useful += Math.min(value.length, MAX_FIELD_BYTES);
+      if (!this.#ended) this.#handlers.field(name, value);
+    });
+    parser.on('filesLimit', () => this.#malformed(`The form has more than ${MAX_FILES} files.`));
+    parser.on('fieldsLimit', () => this.#malformed(`The form has more than ${MAX_FIELDS} fields.`));
+    parser.on('partsLimit', () => this.#malformed('The form has too many parts.'));
+    parser.on('error', (cause) => {
+      this.#fail(new AdapterError('invalid_multipart', undefined, { cause }));
+    });
+    parser.on('drain', () => {
+      if (this.#ended) return;
+      this.#patience.refresh();
+      this.#body.resume();
+    });
+    parser.on('finish', () => {
+      void this.#queue.then(() => {
+        if (this.#ended) return;
+        this.#stop();
+        this.#result.resolve();
+      });
+    });
+  }
+
+  // ── the body ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#small.reached(chunk.length)) return this.#malformed(TOO_SMALL);
+    this.#received += chunk.length;
+    this.#recent += chunk.length;
+    if (this.#recent >= LEAST_BYTES) {
+      this.#recent = 0;
+      this.#patience.refresh();
     }
-    parsed = chunk;
-    if (!parser.write(chunk)) body.pause();
-    if (received - useful > MAX_OVERHEAD_BYTES)
-      malformed('The form consists of too much that is neither file nor field.');
+    this.#parsed = chunk;
+    if (!this.#parser.write(chunk)) this.#body.pause();
+    if (this.#received - this.#useful > MAX_OVERHEAD_BYTES)
+      this.#malformed('The form consists of too much that is neither file nor field.');
   };
 
-  const onFile = (name: string, file: BusboyFileStream, filename: string | undefined, mimeType: string): void => {
+  readonly #onEnd = (): void => {
+    // From here on nothing more is awaited of the client; it may go, which `signal` says.
+    this.#body.off('error', this.#onLost).off('close', this.#onLost);
+    clearTimeout(this.#patience);
+    this.#parser.end();
+  };
+
+  readonly #onLost = (): void => this.#malformed('The body ended before the form did.');
+
+  readonly #onAbort = (): void => this.#fail(this.#signal.reason);
+
+  #malformed(detail: string): void {
+    this.#fail(new AdapterError('invalid_multipart', detail));
+  }
+
+  #fail(reason: unknown): void {
+    if (this.#ended) return;
+    this.#stop();
+    this.#body.pause();
+    // Whoever reads a file learns of it there, and has cleaned up when the form fails.
+    for (const content of this.#open) content.fail(reason);
+    void this.#queue.then(() => this.#result.reject(reason as Error));
+  }
+
+  #stop(): void {
+    this.#ended = true;
+    clearTimeout(this.#patience);
+    this.#body.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onLost).off('close', this.#onLost);
+    this.#signal.removeEventListener('abort', this.#onAbort);
+  }
+
+  // ── its files ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  #onFile(name: string, file: BusboyFileStream, filename: string | undefined, mimeType: string): void {
     // Broken forms let it fail, also while nobody reads it yet.
     file.on('error', () => undefined);
+    const content = this.#contentOf(file);
+    if (name !== 'file') {
+      this.#malformed(`The form has a file in the field ${JSON.stringify(name)}; send files as the field "file".`);
+    }
+    if (this.#ended) {
+      content.fail(undefined);
+      return;
+    }
+    this.#open.add(content);
+    this.#queue = this.#queue.then(async () => {
+      if (this.#ended) return;
+      try {
+        await this.#handlers.file({ filename, mimeType, content: content.read() });
+      } catch (error) {
+        this.#fail(error);
+      }
+    });
+  }
+
+  #contentOf(file: BusboyFileStream): FormContent {
     const end = file.push.bind(file, null);
     const content = new FormContent(
       () => file._read(0),
       () => {
-        open.delete(content);
+        this.#open.delete(content);
         // The parser waits for its end.
         end();
         file.resume();
@@ -125,77 +235,10 @@ export function readForm(
     );
     file.push = (chunk: Buffer | null) => {
       // What the parser hands on is counted where it does so: it may wait for its reader for a while.
-      useful += chunk?.length ?? 0;
+      this.#useful += chunk?.length ?? 0;
       // What the parser has kept of an earlier chunk lies in memory of its own, which it uses again.
-      return content.push(chunk === null || chunk.buffer === parsed?.buffer ? chunk : Buffer.from(chunk));
+      return content.push(chunk === null || chunk.buffer === this.#parsed?.buffer ? chunk : Buffer.from(chunk));
     };
-    if (name !== 'file') {
-      malformed(`The form has a file in the field ${JSON.stringify(name)}; send files as the field "file".`);
-    }
-    if (ended) {
-      content.fail(undefined);
-      return;
-    }
-    open.add(content);
-    queue = queue.then(async () => {
-      if (ended) return;
-      try {
-        await handlers.file({ filename, mimeType, content: content.read() });
-      } catch (error) {
-        fail(error);
-      }
-    });
-  };
-
-  try {
-    parser = new Busboy({
-      headers: { 'content-type': contentType },
-      highWaterMark: BUFFER_BYTES,
-      fileHwm: BUFFER_BYTES,
-      preservePath: true,
-      isPartAFile: (name, _type, filename) => name === 'file' || filename !== undefined,
-      limits: {
-        files: MAX_FILES,
-        fields: MAX_FIELDS,
-        parts: MAX_FILES + MAX_FIELDS,
-        fieldSize: MAX_FIELD_BYTES,
-        headerPairs: MAX_HEADERS_PER_PART,
-        headerSize: MAX_HEADER_BYTES,
-      },
-    });
-  } catch (cause) {
-    clearTimeout(patience);
-    return Promise.reject(
-      new AdapterError('invalid_multipart', 'The content type names no usable boundary.', { cause }),
-    );
+    return content;
   }
-  parser.on('file', (name, file, filename, _encoding, mimeType) => onFile(name, file, filename, mimeType));
-  parser.on('field', (name, value) => {
-    useful += Math.min(value.length, MAX_FIELD_BYTES);
-    if (!ended) handlers.field(name, value);
-  });
-  parser.on('filesLimit', () => malformed(`The form has more than ${MAX_FILES} files.`));
-  parser.on('fieldsLimit', () => malformed(`The form has more than ${MAX_FIELDS} fields.`));
-  parser.on('partsLimit', () => malformed('The form has too many parts.'));
-  parser.on('error', (cause) => {
-    fail(new AdapterError('invalid_multipart', undefined, { cause }));
-  });
-  parser.on('drain', () => {
-    if (ended) return;
-    patience.refresh();
-    body.resume();
-  });
-  parser.on('finish', () => {
-    void queue.then(() => {
-      if (ended) return;
-      stop();
-      resolve();
-    });
-  });
-
-  signal.addEventListener('abort', onAbort);
-  body.on('data', onData).once('end', onEnd).once('error', onLost).once('close', onLost);
-  if (signal.aborted) onAbort();
-  else if (body.destroyed) onLost();
-  return promise;
 }

@@ -1,4 +1,5 @@
-import { elements, locate } from '../../exchange/scanning/json-scan.ts';
+import { locate } from '../../exchange/scanning/json-scan.ts';
+import { toolsIn } from '../tools-in.ts';
 import { ToolListings } from '../tool-listings.ts';
 import type { ToolCall } from './tool-step.ts';
 
@@ -13,12 +14,8 @@ export class ToolSchemas {
 }
 
 function* schemas(text: string): Generator<[string, string]> {
-  const tools = locate(text, ['tools']);
-  if (tools === undefined) return;
-  for (const { start } of elements(text, tools.start)) {
-    const name = locate(text, ['name'], start);
-    const schema = locate(text, ['inputSchema'], start);
-    if (name === undefined || schema === undefined || text.charAt(name.start) !== '"') continue;
-    yield [JSON.parse(text.slice(name.start, name.end)) as string, text.slice(schema.start, schema.end)];
+  for (const { name, start } of toolsIn(text)) {
+    const schema = name === undefined ? undefined : locate(text, ['inputSchema'], start);
+    if (name !== undefined && schema !== undefined) yield [name, text.slice(schema.start, schema.end)];
   }
 }

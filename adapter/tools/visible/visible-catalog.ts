@@ -6,7 +6,8 @@ import type { CleaningEvents } from '../../catalog/tool-cleaning.ts';
 import { joinedPages, shownList } from '../../catalog/tool-view.ts';
 import { type HiddenUi, NOTHING_HIDDEN } from '../../catalog/ui-resources.ts';
 import { AdapterError } from '../../errors.ts';
-import { elements, locate, type Span, splice } from '../../exchange/scanning/json-scan.ts';
+import { type Span, splice } from '../../exchange/scanning/json-scan.ts';
+import { toolsIn } from '../tools-in.ts';
 import { lockedError } from '../../lock/locked-error.ts';
 import type { ServerToolLock } from '../../lock/server-tool-lock.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
@@ -323,13 +324,7 @@ export class VisibleCatalog {
 const unknownTool = (name: string): AdapterError => new AdapterError('unknown_tool', `Unknown tool: ${name}`);
 
 function namesIn(result: string, { start }: Span): string[] {
-  const names: string[] = [];
-  for (const tool of elements(result, start)) {
-    const name = locate(result, ['name'], tool.start);
-    if (name !== undefined && result.charAt(name.start) === '"')
-      names.push(JSON.parse(result.slice(name.start, name.end)));
-  }
-  return names;
+  return Array.from(toolsIn(result, start), ({ name }) => name).filter((name) => name !== undefined);
 }
 
 function concerns({ changed, added, removed }: Drift, name: string): boolean {

@@ -1,3 +1,4 @@
+import { isObject } from '../../../lib/json/json-object.ts';
 import { SpelledNumber } from '../../../lib/json/exact-number.ts';
 import type { Path } from '../../../lib/json/tree.ts';
 import type { YamlSource } from './yaml-source.ts';
@@ -13,7 +14,7 @@ export function withSpelledNumbers({ value, plainText }: Pick<YamlSource, 'value
       return text === undefined || text === String(node) || !JSON_NUMBER.test(text) ? node : new SpelledNumber(text);
     }
     if (Array.isArray(node)) return node.map((item, index) => spelled(item, [...path, index]));
-    return isMapping(node) ? mapped(node, (item, key) => spelled(item, [...path, key])) : node;
+    return isObject(node) ? mapped(node, (item, key) => spelled(item, [...path, key])) : node;
   };
   return within(value, 'sources', (sources) =>
     Array.isArray(sources)
@@ -26,11 +27,8 @@ export function withSpelledNumbers({ value, plainText }: Pick<YamlSource, 'value
   );
 }
 
-const isMapping = (node: unknown): node is Record<string, unknown> =>
-  typeof node === 'object' && node !== null && !Array.isArray(node);
-
 const mapped = (node: Record<string, unknown>, change: (item: unknown, key: string) => unknown) =>
   Object.fromEntries(Object.entries(node).map(([key, item]) => [key, change(item, key)]));
 
 const within = (node: unknown, at: string, change: (item: unknown) => unknown): unknown =>
-  isMapping(node) && Object.hasOwn(node, at) ? mapped(node, (item, key) => (key === at ? change(item) : item)) : node;
+  isObject(node) && Object.hasOwn(node, at) ? mapped(node, (item, key) => (key === at ? change(item) : item)) : node;

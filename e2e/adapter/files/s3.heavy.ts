@@ -4,7 +4,6 @@ import { ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { runAdapter, type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
 import { type FileTools, startFileTools } from '../../support/file-tools.ts';
-import { startRedis } from '../../support/redis.ts';
 import { S3_START_MS, startProxy, startS3, type TestS3, whyNoS3Server } from '../../support/s3.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { secret } from '../../support/secrets/secret.ts';
@@ -12,6 +11,7 @@ import { eventually } from '../kit/eventually.ts';
 import { openSession, type Session } from '../kit/session.ts';
 import { within } from '../kit/within.ts';
 import { artifactOf, at, bytesOf, readResource } from './kit/artifacts.ts';
+import { type BucketPair, startBucketPair } from './kit/bucket-pair.ts';
 import { lying, sharedFolder } from './kit/folder.ts';
 import { ENTRIES, fileConfig, withEntries } from './kit/settings.ts';
 import { contentSeen, formFile, statusAndBody, upload, uploadedOne } from './kit/uploads.ts';
@@ -34,8 +34,7 @@ describe('two replicas that share a bucket and no folder', () => {
   const started = new AsyncDisposableStack();
   let s3: TestS3;
   let tools: FileTools;
-  let roots: [string, string];
-  let persistence: JsonObject;
+  let pair: BucketPair;
   let a: RunningAdapter;
   let b: RunningAdapter;
 
@@ -46,33 +45,18 @@ describe('two replicas that share a bucket and no folder', () => {
     if (unavailable !== undefined) return;
     s3 = started.use(await startS3(secret('key of S3')));
     tools = started.use(await startFileTools());
-    const redis = started.use(await startRedis());
-    roots = [started.use(await sharedFolder()).path, started.use(await sharedFolder()).path];
-    persistence = { type: 'redis', redis: { host: redis.host, port: redis.port } };
-    const start = async (root: string): Promise<RunningAdapter> => {
-      const entries = withEntries(
-        tools.url,
-        { type: 'upload_consumer', tools: ['read_url'], file_path_argument: 'url', pass_as: 'url' },
-        ...ENTRIES,
-      );
-      const config = fileConfig(root, tools.url, {
-        ...entries,
-        state_persistence: persistence,
-        storage: { s3: bucket() },
-      });
-      return started.use(await startAdapter({ config, env: s3.env }));
-    };
-    [a, b] = await Promise.all([start(roots[0]), start(roots[1])]);
+    const byUrl = { type: 'upload_consumer', tools: ['read_url'], file_path_argument: 'url', pass_as: 'url' };
+    pair = await startBucketPair(started, s3, tools.url, withEntries(tools.url, byUrl, ...ENTRIES), PREFIX);
+    ({ a, b } = pair);
   }, S3_START_MS);
   afterAll(() => started.disposeAsync());
 
-  const bucket = (): JsonObject => ({ bucket: s3.bucket, prefix: PREFIX, endpoint: s3.endpoint });
   /** One that cleans up all the time. */
   const startSweeper = async (env: NodeJS.ProcessEnv = {}): Promise<RunningAdapter> => {
-    const config = fileConfig(roots[0], tools.url, {
+    const config = fileConfig(pair.roots[0], tools.url, {
       core: { cleanup_interval_seconds: 0.2 },
-      state_persistence: persistence,
-      storage: { orphan_sweeper_grace_seconds: 0.5, s3: bucket() },
+      ...pair.shared,
+      storage: { orphan_sweeper_grace_seconds: 0.5, ...pair.shared.storage },
     });
     return await startAdapter({ config, env: { ...s3.env, ...env } });
   };
@@ -103,7 +87,7 @@ describe('two replicas that share a bucket and no folder', () => {
       expect(url.searchParams.get('X-Amz-Expires')).toBe('900');
     }
     // Nobody had to fetch it for that.
-    expect(await lyingAt(roots[1], session)).toEqual([]);
+    expect(await lyingAt(pair.roots[1], session)).toEqual([]);
   });
 
   test('a tool that wants a path gets one where its replica has its files', async () => {
@@ -111,7 +95,7 @@ describe('two replicas that share a bucket and no folder', () => {
     const { handle } = await uploadedOne(a, session.sessionId, 'path.bin', 300_000);
     const seen = seenBy(await session.at(b).tool('read_file', { path: handle }));
     expect(seen).toMatchObject(contentSeen('path.bin', 300_000));
-    expect(String(seen.path).startsWith(`${roots[1]}/`)).toBe(true);
+    expect(String(seen.path).startsWith(`${pair.roots[1]}/`)).toBe(true);
   });
 
   test('a file that somebody has deleted by hand is fetched back', async () => {
@@ -199,9 +183,9 @@ describe('two replicas that share a bucket and no folder', () => {
       });
       await using folder = await sharedFolder();
       const config = fileConfig(folder.path, tools.url, {
-        state_persistence: persistence,
+        ...pair.shared,
         uploads: { max_file_bytes: '100Mi' },
-        storage: { s3: { ...bucket(), endpoint: proxy.url } },
+        storage: { s3: { ...pair.shared.storage.s3, endpoint: proxy.url } },
       });
       const victim = started.use(await startAdapter({ config, env: s3.env }));
       const session = await openSession(a);
@@ -233,7 +217,9 @@ describe('two replicas that share a bucket and no folder', () => {
   );
 
   test('a bucket that does not exist ends the start, with what to do', async () => {
-    const config = fileConfig(roots[0], tools.url, { storage: { s3: { ...bucket(), bucket: 'nowhere' } } });
+    const config = fileConfig(pair.roots[0], tools.url, {
+      storage: { s3: { ...pair.shared.storage.s3, bucket: 'nowhere' } },
+    });
     const { code, stderr, stdout } = await runAdapter({ config, env: s3.env });
     expect(code).toBe(1);
     expect(stderr).toContain(
@@ -248,7 +234,7 @@ describe('two replicas that share a bucket and no folder', () => {
     try {
       const refused = await statusAndBody(upload(a, session.sessionId, [formFile('x.bin'), formFile('y.bin')]));
       expect(refused).toMatchObject([503, { code: 'storage_unavailable' }]);
-      expect(await lyingAt(roots[0], session)).toEqual([]);
+      expect(await lyingAt(pair.roots[0], session)).toEqual([]);
       const said = a.logs().filter(({ msg }) => msg === 'unexpected failure');
       expect(JSON.stringify(said)).toContain('ECONNREFUSED');
       expect(a.stdout() + a.stderr()).not.toContain(s3.secretAccessKey);

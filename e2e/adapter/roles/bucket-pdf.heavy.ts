@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type RunningAdapter, runAdapter, startAdapter } from '../../support/adapter-process.ts';
+import { type RunningAdapter, runAdapter } from '../../support/adapter-process.ts';
 import { startFileTools } from '../../support/file-tools.ts';
-import { startRedis } from '../../support/redis.ts';
 import { startS3, type TestS3, whyNoS3Server } from '../../support/s3.ts';
 import type { JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { secret } from '../../support/secrets/secret.ts';
+import { startBucketPair } from '../files/kit/bucket-pair.ts';
 import { sharedFolder } from '../files/kit/folder.ts';
 import { fileConfig } from '../files/kit/settings.ts';
 import { uploaded } from '../files/kit/uploads.ts';
@@ -24,7 +24,6 @@ const BY_URL: JsonObject = {
 const started = new AsyncDisposableStack();
 let s3: TestS3;
 let config: JsonObject;
-/** Two replicas with nothing in common but Redis and the bucket. */
 let a: RunningAdapter;
 let b: RunningAdapter;
 
@@ -35,24 +34,19 @@ beforeAll(async () => {
   if (unavailable !== undefined) return;
   s3 = started.use(await startS3(secret('key of S3')));
   const nothing = started.use(await sharedFolder());
-  const [tools, pdf, redis] = await Promise.all([
+  const [tools, pdf] = await Promise.all([
     startFileTools(),
     startPdfFetcher(nothing.path, new URL(s3.endpoint).hostname),
-    startRedis(),
   ]);
-  for (const one of [tools, pdf, redis]) started.use(one);
-  config = {
+  for (const one of [tools, pdf]) started.use(one);
+  const changes = {
     core: { auth: { enabled: true, tokens: [{ name: 'ann', token }] } },
     artifacts: { scope: 'principal' },
-    state_persistence: { type: 'redis', redis: { host: redis.host, port: redis.port } },
-    storage: { s3: { bucket: s3.bucket, endpoint: s3.endpoint } },
     servers: [mounted('up', tools.url, { adapters: ROLES }), mounted('pdf', pdf.url, { adapters: [BY_URL] })],
   };
-  const start = async (): Promise<RunningAdapter> => {
-    const { path } = started.use(await sharedFolder());
-    return started.use(await startAdapter({ config: fileConfig(path, tools.url, config), env: s3.env }));
-  };
-  [a, b] = await Promise.all([start(), start()]);
+  const pair = await startBucketPair(started, s3, tools.url, changes);
+  ({ a, b } = pair);
+  config = merged(changes, pair.shared);
 }, 300_000);
 afterAll(() => started.disposeAsync());
 

@@ -1,15 +1,14 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
+import type { RunningAdapter } from '../../support/adapter-process.ts';
 import { sha256Of, startFileTools } from '../../support/file-tools.ts';
-import { startRedis } from '../../support/redis.ts';
 import { S3_START_MS, startS3, type TestS3, whyNoS3Server } from '../../support/s3.ts';
 import type { JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { secret } from '../../support/secrets/secret.ts';
 import { readResource } from '../files/kit/artifacts.ts';
-import { sharedFolder } from '../files/kit/folder.ts';
-import { fileConfig, withEntries } from '../files/kit/settings.ts';
+import { startBucketPair } from '../files/kit/bucket-pair.ts';
+import { withEntries } from '../files/kit/settings.ts';
 import { openSession } from '../kit/session.ts';
 import { oneOf, problemsOf, ROLES, saidBy, textFile } from './kit/roles.ts';
 
@@ -26,19 +25,9 @@ beforeAll(async () => {
   if (unavailable !== undefined) return;
   s3 = started.use(await startS3(secret('key of S3')));
   const tools = started.use(await startFileTools());
-  const redis = started.use(await startRedis());
-  const start = async (): Promise<RunningAdapter> => {
-    const { path: root } = started.use(await sharedFolder());
-    const byUrl: JsonObject = { type: 'files', tools: ['read_url'], arguments: { url: { role: 'in', as: 'url' } } };
-    const config = fileConfig(root, tools.url, {
-      ...withEntries(tools.url, byUrl, ...ROLES),
-      state_persistence: { type: 'redis', redis: { host: redis.host, port: redis.port } },
-      storage: { s3: { bucket: s3.bucket, endpoint: s3.endpoint } },
-      files: { versions: 1 },
-    });
-    return started.use(await startAdapter({ config, env: s3.env }));
-  };
-  [a, b] = await Promise.all([start(), start()]);
+  const byUrl: JsonObject = { type: 'files', tools: ['read_url'], arguments: { url: { role: 'in', as: 'url' } } };
+  const changes = { ...withEntries(tools.url, byUrl, ...ROLES), files: { versions: 1 } };
+  ({ a, b } = await startBucketPair(started, s3, tools.url, changes));
 }, S3_START_MS);
 afterAll(() => started.disposeAsync());
 

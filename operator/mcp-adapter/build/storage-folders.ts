@@ -2,7 +2,8 @@
 import { posix } from 'node:path';
 import { serverFolder } from '../../../crds/config/adapter-file/server-folder.ts';
 import { RefusedError } from '../../tasks/refused-error.ts';
-import { isObject, listAt, textAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { listAt, textAt } from '../../kubernetes/unstructured.ts';
 import { CONTAINER, FOLDERS_CONTAINER, STATE_SUBPATH, STORAGE_VOLUME } from '../config/defaults.ts';
 import type { EffectiveConfig } from '../config/effective-config.ts';
 import { isLoopback } from '../config/loopback.ts';

@@ -6,7 +6,8 @@ import type { Budget } from '../../tasks/budget.ts';
 import { type Blocking, blockedFields } from '../../validation/blocked.ts';
 import { isUnknown, uncheckedResolver } from '../../validation/known-values.ts';
 import { patternError } from '../../tasks/patterns.ts';
-import { isObject, listAt, numberAt, textAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { listAt, numberAt, textAt } from '../../kubernetes/unstructured.ts';
 import { connectionsOf } from '../config/connections.ts';
 import { isLoopback } from '../config/loopback.ts';
 

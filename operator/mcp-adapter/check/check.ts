@@ -1,3 +1,4 @@
+import { isObject } from '../../../lib/json/json-object.ts';
 import { z } from 'zod';
 import { checkAdapterConfig } from '../../../crds/config/load/load.ts';
 import type { Problem } from '../../../crds/config/load/problem.ts';
@@ -114,7 +115,7 @@ function shapeProblems(resource: KubernetesObject, budget: Budget): Problem[] {
 
 function configProblems(config: unknown, budget: Budget): Problem[] {
   budget.step('spec.config');
-  if (typeof config !== 'object' || config === null || Array.isArray(config)) {
+  if (!isObject(config)) {
     return [{ path: 'spec.config', message: 'is required: the configuration of the adapter, with at least `servers`' }];
   }
   return checkAdapterConfig(config).map((problem) => ({ ...problem, path: inConfig(problem.path) }));

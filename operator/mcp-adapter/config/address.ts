@@ -1,7 +1,8 @@
 /** Pure: where clients and the operator reach an adapter. */
 import { valueAt } from '../../../lib/json/tree.ts';
 import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
-import { isObject, listAt, numberAt, textAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { listAt, numberAt, textAt } from '../../kubernetes/unstructured.ts';
 import { PORT_NAME } from './defaults.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { type Path, valueAt } from '../../../lib/json/tree.ts';
 import type { McpAdapter, McpAdapterSpec } from '../../../crds/v1alpha1/mcp-adapter.ts';
 import { bytesOf } from '../../pods/grown-claims.ts';
-import { isObject } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
 import { outsideUrl } from './address.ts';
 
 /** About 50 KB each, a third of the default memory limit. */

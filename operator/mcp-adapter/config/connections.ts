@@ -3,7 +3,8 @@ import { StatePersistence } from '../../../crds/config/adapter-file/state-persis
 import { Telemetry } from '../../../crds/config/adapter-file/telemetry.ts';
 import { type Path, valueAt } from '../../../lib/json/tree.ts';
 import { type Connection, hostname, targetOfUrl } from '../../validation/connections.ts';
-import { isObject, listAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { listAt } from '../../kubernetes/unstructured.ts';
 import { isUnknown } from '../../validation/known-values.ts';
 
 /** @param config with references resolved, and unknown values marked */

@@ -2,7 +2,8 @@
 import { valueAt } from '../../../lib/json/tree.ts';
 import type { McpAdapter } from '../../../crds/v1alpha1/mcp-adapter.ts';
 import type { KubernetesObject, Metadata } from '../../kubernetes/kubernetes.ts';
-import { isObject, listAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { listAt } from '../../kubernetes/unstructured.ts';
 import { type EffectiveConfig, effectiveConfig } from './effective-config.ts';
 
 /**

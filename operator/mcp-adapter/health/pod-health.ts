@@ -1,6 +1,7 @@
 import { valueAt } from '../../../lib/json/tree.ts';
 import type { HealthSource } from '../../health/pod-client.ts';
-import { isObject, listAt, textAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { listAt, textAt } from '../../kubernetes/unstructured.ts';
 import { CONTAINER, PORT_NAME } from '../config/defaults.ts';
 import { parseToolLock, type ToolLockHealth } from './tool-lock-health.ts';
 

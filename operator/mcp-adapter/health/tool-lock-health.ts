@@ -1,5 +1,6 @@
 import { valueAt } from '../../../lib/json/tree.ts';
-import { isObject, listAt, numberAt, textAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { listAt, numberAt, textAt } from '../../kubernetes/unstructured.ts';
 
 /** What a pod says in `/healthz` of its tool lock. Names are words of upstreams. */
 export interface ToolLockHealth {

@@ -4,7 +4,8 @@ import { schemaProblems } from '../../../crds/config/load/schema-problems.ts';
 import { McpToolLockSpec, type McpToolLockStatus } from '../../../crds/v1alpha1/mcp-tool-lock.ts';
 import { valueAt } from '../../../lib/json/tree.ts';
 import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
-import { isObject, textAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { textAt } from '../../kubernetes/unstructured.ts';
 import { withoutManagedFields } from '../../kubernetes/without-fields.ts';
 import { problemsText } from '../../validation/problems-text.ts';
 

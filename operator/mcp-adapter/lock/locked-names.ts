@@ -1,7 +1,8 @@
 import { valueAt } from '../../../lib/json/tree.ts';
 import type { KubernetesApi } from '../../kubernetes/kubernetes.ts';
 import { MCP_TOOL_LOCKS } from '../../kubernetes/resources.ts';
-import { isObject, textAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { textAt } from '../../kubernetes/unstructured.ts';
 import type { PodHealth } from '../health/pod-health.ts';
 import { STATES } from '../health/tool-lock-health.ts';
 import type { CachedLock, LockContent } from './cached-lock.ts';

@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
 import { API_SCRAPE_SOURCES, PODS } from '../../kubernetes/resources.ts';
-import { isObject, textAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { textAt } from '../../kubernetes/unstructured.ts';
 import { ADMIN_KEY_VARIABLE, ADMIN_PORT_VARIABLE, CONTAINER } from '../../scrape-group/group/defaults.ts';
 import { DEFAULT_GROUP } from '../../scrape-group/group/group.ts';
 import { GROUP_LABEL, SHARD_LABEL } from '../../scrape-group/group/names.ts';

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 
 import { UsageError } from '../../command-line.ts';
-import { isObject, listAt, numberAt, textAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { listAt, numberAt, textAt } from '../../kubernetes/unstructured.ts';
 import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
 import { CONTAINER, PORT_NAME } from '../../mcp-adapter/config/defaults.ts';
 import { ProblemError, UnreachableError } from '../cluster/failures.ts';

@@ -1,4 +1,5 @@
-import { isObject, listAt, numberAt, textAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { listAt, numberAt, textAt } from '../../kubernetes/unstructured.ts';
 import { askAdapter, onePod } from '../cluster/program-pods.ts';
 import { printed } from '../output/printed.ts';
 import { age, bytes, table } from '../output/table.ts';

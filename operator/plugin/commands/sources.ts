@@ -1,7 +1,8 @@
 import { parse } from 'yaml';
 
 import { UsageError } from '../../command-line.ts';
-import { isObject, listAt, numberAt, textAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { listAt, numberAt, textAt } from '../../kubernetes/unstructured.ts';
 import { ProblemError } from '../cluster/failures.ts';
 import { askSource, sourceOf } from '../cluster/source-pods.ts';
 import { printed } from '../output/printed.ts';

@@ -1,5 +1,5 @@
 import { parse, stringify } from 'yaml';
-import { isObject } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
 
 /** The file that a shard's pods read: the configuration of the scraper, with references instead of values. */
 

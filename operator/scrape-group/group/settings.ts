@@ -5,7 +5,7 @@ import { hasReference } from '../../../lib/references/reference.ts';
 import { type Path, valueAt } from '../../../lib/json/tree.ts';
 import type { ApiScrapeSource } from '../../../crds/v1alpha1/api-scrape-source.ts';
 import { comparable, renamedReferences, variablePrefix } from './variables.ts';
-import { isObject } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
 
 /**
  * What the sources of a group decide: each field of `spec.scraper` together, and the fields that make the pods those
@@ -169,7 +169,7 @@ function shown({ path, written }: Setting): string {
 
 function leaves(value: unknown, path: Path): { path: Path; value: unknown }[] {
   if (value === undefined) return [];
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [{ path, value }];
+  if (!isObject(value)) return [{ path, value }];
   return Object.entries(value).flatMap(([key, item]) => leaves(item, [...path, key]));
 }
 

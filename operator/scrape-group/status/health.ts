@@ -1,6 +1,7 @@
 import { valueAt } from '../../../lib/json/tree.ts';
 import type { HealthSource } from '../../health/pod-client.ts';
-import { isObject, numberAt, textAt } from '../../kubernetes/unstructured.ts';
+import { isObject } from '../../../lib/json/json-object.ts';
+import { numberAt, textAt } from '../../kubernetes/unstructured.ts';
 import { CONTAINER, PORT_NAME } from '../group/defaults.ts';
 
 /** What one pod says about itself in `/healthz`. */

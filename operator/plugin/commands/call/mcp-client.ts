@@ -1,4 +1,5 @@
-import { isObject, textAt } from '../../../kubernetes/unstructured.ts';
+import { isObject } from '../../../../lib/json/json-object.ts';
+import { textAt } from '../../../kubernetes/unstructured.ts';
 import { askPod, type PodAnswer } from '../../cluster/ask-pod.ts';
 import type { Cluster } from '../../cluster/connect.ts';
 import { ProblemError, UnreachableError } from '../../cluster/failures.ts';

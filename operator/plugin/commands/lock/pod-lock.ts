@@ -1,6 +1,7 @@
 import { readYaml } from '../../../../crds/config/load/yaml-source.ts';
 import { McpToolLockSpec } from '../../../../crds/v1alpha1/mcp-tool-lock.ts';
-import { isObject, listAt, numberAt, textAt } from '../../../kubernetes/unstructured.ts';
+import { isObject } from '../../../../lib/json/json-object.ts';
+import { listAt, numberAt, textAt } from '../../../kubernetes/unstructured.ts';
 import type { KubernetesObject } from '../../../kubernetes/kubernetes.ts';
 import type { Cluster } from '../../cluster/connect.ts';
 import { UnreachableError } from '../../cluster/failures.ts';

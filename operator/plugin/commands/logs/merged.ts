@@ -1,6 +1,6 @@
 /** Pure: lines of the logs of several pods, as one log. */
 import { escapeLine } from '../../../../lib/redaction/escape-line.ts';
-import { isObject } from '../../../kubernetes/unstructured.ts';
+import { isObject } from '../../../../lib/json/json-object.ts';
 import { visible } from '../../output/visible.ts';
 
 export interface LogLine {

@@ -3,7 +3,8 @@ import { redactUrl } from '../../../../lib/redaction/redact-url.ts';
 import { createScrubber } from '../../../../lib/redaction/scrubber.ts';
 import { isSecretName, REDACTED } from '../../../../lib/redaction/secret-names.ts';
 import type { KubernetesObject } from '../../../kubernetes/kubernetes.ts';
-import { isObject, listAt, textAt } from '../../../kubernetes/unstructured.ts';
+import { isObject } from '../../../../lib/json/json-object.ts';
+import { listAt, textAt } from '../../../kubernetes/unstructured.ts';
 
 /** Shorter texts stand elsewhere for other reasons; they are hidden only where they belong. */
 const MIN_SCRUBBED = 8;

@@ -1,7 +1,8 @@
 /** Pure: one McpAdapter with all that its pods say, on one page. */
 import { valueAt } from '../../../../lib/json/tree.ts';
 import type { KubernetesObject } from '../../../kubernetes/kubernetes.ts';
-import { isObject, listAt, numberAt, textAt } from '../../../kubernetes/unstructured.ts';
+import { isObject } from '../../../../lib/json/json-object.ts';
+import { listAt, numberAt, textAt } from '../../../kubernetes/unstructured.ts';
 import { CONFIG_HASH } from '../../../pods/annotations.ts';
 import { age, bytes, table } from '../../output/table.ts';
 import { visible } from '../../output/visible.ts';

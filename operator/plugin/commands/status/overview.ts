@@ -1,6 +1,7 @@
 /** Pure: resources as one row each. */
 import type { KubernetesObject } from '../../../kubernetes/kubernetes.ts';
-import { isObject, listAt, numberAt, textAt } from '../../../kubernetes/unstructured.ts';
+import { isObject } from '../../../../lib/json/json-object.ts';
+import { listAt, numberAt, textAt } from '../../../kubernetes/unstructured.ts';
 import { table } from '../../output/table.ts';
 
 export interface OverviewRow {

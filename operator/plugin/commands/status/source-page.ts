@@ -1,6 +1,7 @@
 /** Pure: one ApiScrapeSource with what the pods of its group say of it, on one page. */
 import type { KubernetesObject } from '../../../kubernetes/kubernetes.ts';
-import { isObject, listAt, textAt } from '../../../kubernetes/unstructured.ts';
+import { isObject } from '../../../../lib/json/json-object.ts';
+import { listAt, textAt } from '../../../kubernetes/unstructured.ts';
 import { DEFAULT_GROUP } from '../../../scrape-group/group/group.ts';
 import { SHARD_LABEL } from '../../../scrape-group/group/names.ts';
 import { table } from '../../output/table.ts';

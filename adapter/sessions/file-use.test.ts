@@ -6,7 +6,7 @@ import { MemoryStore } from '../state/memory/memory-store.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { newSessionId, SessionRegistry } from './session-registry.ts';
 import { sessionRecord } from './testing/session-record.ts';
-import { mayUse } from './workspace.ts';
+import { mayUse } from './file-use.ts';
 
 const nobody = noWorkspace('s1', 'me', Date.now());
 
