@@ -600,7 +600,7 @@ describe.each(ways)('files of a disk $disk, reached through descriptors: $anchor
         // Two renames make each of them "a" in turn.
         const swapping = run(
           `import { renameSync } from 'node:fs'; process.chdir(process.argv[1]);
-         console.log('ready'); const until = Date.now() + 500;
+         console.log('ready'); const until = Date.now() + 300;
          while (Date.now() < until) { renameSync('a', 'b'); renameSync('link', 'a'); renameSync('a', 'link'); renameSync('b', 'a'); }`,
           own(sessionId),
         );
