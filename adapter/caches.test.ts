@@ -1,12 +1,13 @@
 import { expect, test, vi } from 'vitest';
 
 import { Caches } from './caches.ts';
+import { sampleCaches } from './testing/sample-caches.ts';
 
 const ENTRY = 1000;
 const text = (size: number): string => 'x'.repeat(size);
 
 test('T17: all caches together keep no more than their account, and what was used longest ago goes first', () => {
-  const caches = new Caches(10 * ENTRY);
+  const caches = sampleCaches(10 * ENTRY);
   const regions = [1, 2, 3].map(() => caches.region<string>(({ length }) => length));
   for (const key of ['a', 'b']) for (const region of regions) region.set(key, text(ENTRY));
   for (const key of ['c', 'd', 'e', 'f']) {
@@ -19,7 +20,7 @@ test('T17: all caches together keep no more than their account, and what was use
 });
 
 test('keys, and entries without any text, count', () => {
-  const caches = new Caches(10 * ENTRY);
+  const caches = sampleCaches(10 * ENTRY);
   const region = caches.region<string>(({ length }) => length);
   for (let i = 0; i < 1000; i += 1) region.set(`${i}`, '');
   expect(region.get('1')).toBeUndefined();
@@ -28,7 +29,7 @@ test('keys, and entries without any text, count', () => {
 });
 
 test('what is as large as half of the account is not kept, and drives nothing out', () => {
-  const caches = new Caches(10 * ENTRY);
+  const caches = sampleCaches(10 * ENTRY);
   const region = caches.region<string>(({ length }) => length);
   region.set('small', 'x');
   region.set('large', text(6 * ENTRY));
@@ -36,7 +37,7 @@ test('what is as large as half of the account is not kept, and drives nothing ou
 });
 
 test('regions know only their own', () => {
-  const caches = new Caches();
+  const caches = sampleCaches();
   const [one, other] = [caches.region<string>(() => 1), caches.region<string>(() => 1)];
   one.set('a', 'x');
   expect([one.get('a'), other.get('a')]).toEqual(['x', undefined]);

@@ -28,6 +28,9 @@ export function passingMounts(config: AdapterConfig, options: PassingMountsOptio
     accountLimits({ memory: Infinity, heap: 256 << 20, largest: 64 << 20, bodies: null }, 1),
   );
   const onListenerError = (error: unknown): void => options.logger.error({ err: error }, 'unexpected failure');
+  const caches = new Caches();
+  // The command ends before anything has to be forgotten.
+  caches.stop();
   return createMounts(config, {
     lock: undefined,
     ...options,
@@ -37,7 +40,7 @@ export function passingMounts(config: AdapterConfig, options: PassingMountsOptio
     telemetry: noTelemetry,
     toolNames: new ToolNames([]),
     listTtlMs: 0,
-    caches: new Caches(),
+    caches,
     redact: options.redaction.text,
     rules: connectRulesFrom(options.env),
     additions: () => ({ steps: new Map(), transforms: new Map(), own: [], resources: undefined }),

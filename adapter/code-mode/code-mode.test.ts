@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest';
 import { textOf } from '../exchange/testing/whole-answer.ts';
 import { effectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
 import { load } from '../../crds/config/testing/adapter-config.ts';
-import { Caches } from '../caches.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
 import { SANDBOX_LIMITS } from './sandbox/sandbox-limits.ts';
 import type { Sandbox, SandboxOutcome } from './sandbox/sandbox.ts';
@@ -22,6 +21,7 @@ import type { CallTool } from './nested-call.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import type { PreparedCall, ToolStep } from '../tools/visible/tool-step.ts';
 import type { SessionTools } from '../tools/visible/visible-catalog.ts';
+import { sampleCaches } from '../testing/sample-caches.ts';
 
 type Run = Parameters<Sandbox['run']>[0];
 
@@ -55,7 +55,7 @@ function scene(
   const effective = effectiveServer(config, first);
   const all = withCodeMode(effective, additions, {
     disabled: disabledTools(effective.disabled_tools),
-    caches: new Caches(),
+    caches: sampleCaches(),
     sandbox,
     callTool,
     onCall: (call) => onCall.push(call),

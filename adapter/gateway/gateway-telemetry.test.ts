@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { effectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
 import { load } from '../../crds/config/testing/adapter-config.ts';
-import { Caches } from '../caches.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox/sandbox-limits.ts';
 import type { Sandbox } from '../code-mode/sandbox/sandbox.ts';
@@ -10,6 +9,7 @@ import type { RequestObservation } from '../telemetry/telemetry.ts';
 import { answerError, answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
 import { type CallOfCode, withCodeMode } from '../code-mode/code-mode.ts';
 import { type GatewayServer, startGatewayServer } from './testing/gateway-server.ts';
+import { sampleCaches } from '../testing/sample-caches.ts';
 
 const REVISION = '2025-11-25';
 const ARGUMENTS = '{ "n":12345678901234567890 }';
@@ -176,7 +176,7 @@ describe('a tool call tells telemetry how it ended', () => {
     await start(CALM, (gateway) =>
       withCodeMode(effective, nothing, {
         disabled: disabledTools(effective.disabled_tools),
-        caches: new Caches(),
+        caches: sampleCaches(),
         sandbox,
         callTool: (...call) =>
           gateway()

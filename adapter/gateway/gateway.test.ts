@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { effectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
 import { load } from '../../crds/config/testing/adapter-config.ts';
-import { Caches } from '../caches.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox/sandbox-limits.ts';
 import type { Sandbox, SandboxOutcome } from '../code-mode/sandbox/sandbox.ts';
@@ -10,6 +9,7 @@ import type { ControlMessage } from '../state/message-bus.ts';
 import { answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
 import { withCodeMode } from '../code-mode/code-mode.ts';
 import { type GatewayServer, startGatewayServer } from './testing/gateway-server.ts';
+import { sampleCaches } from '../testing/sample-caches.ts';
 
 const REVISION = '2025-11-25';
 
@@ -36,7 +36,7 @@ beforeEach(async () => {
   server = await startGatewayServer(upstream.origin, { upstream_ping: { enabled: false } }, (gateway) =>
     withCodeMode(effective, nothing, {
       disabled: disabledTools([]),
-      caches: new Caches(),
+      caches: sampleCaches(),
       sandbox,
       callTool: (...call) =>
         gateway()

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
-import { Caches } from '../caches.ts';
 import { ToolDefinitionPinning, ToolMetadataSanitization } from '../../crds/config/adapter-file/core.ts';
 import type { CleaningEvent } from '../catalog/tool-cleaning.ts';
 import { type FirstSeen, ServerTexts } from './server-texts.ts';
+import { sampleCaches } from '../testing/sample-caches.ts';
 
 interface Setup {
   readonly texts: ServerTexts;
@@ -21,7 +21,7 @@ function setup(
   const kept = new Map<string, string>();
   return {
     texts: new ServerTexts({
-      caches: new Caches(),
+      caches: sampleCaches(),
       sanitization: ToolMetadataSanitization.parse({ mode: sanitization }),
       pinning: ToolDefinitionPinning.parse({ mode: pinning }),
       onCleaned: (event, kind) => cleaned.push([kind, event]),

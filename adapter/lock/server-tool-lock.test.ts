@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 
 import { LockDocument } from '../../crds/config/lock-file/lock-document.ts';
-import { Caches } from '../caches.ts';
 import { LockWatch } from './lock-watch.ts';
 import { makeLock } from './make-lock.ts';
 import type { ServerLists } from './server-lists.ts';
 import { ServerToolLock } from './server-tool-lock.ts';
 import { ToolLock } from './tool-lock.ts';
+import { sampleCaches } from '../testing/sample-caches.ts';
 
 const lists = (description: string): ServerLists => ({
   tools: [JSON.stringify({ name: 'a', description })],
@@ -21,7 +21,7 @@ const listOf = ({ tools }: ServerLists): string => `[${tools.join(',')}]`;
 function locking(document: LockDocument) {
   const lock = new ToolLock(document);
   const watch = new LockWatch({ onDrift: () => undefined, allowsNew: () => false });
-  return { lock, watch, server: new ServerToolLock(lock, 'up', { caches: new Caches(), watch }) };
+  return { lock, watch, server: new ServerToolLock(lock, 'up', { caches: sampleCaches(), watch }) };
 }
 
 test('what a server said last is compared with the next lock, before anybody lists', async () => {

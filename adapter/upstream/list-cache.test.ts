@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
-import { Caches } from '../caches.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { ListCache, listKey } from './list-cache.ts';
+import { sampleCaches } from '../testing/sample-caches.ts';
 
 const TTL = 1000;
 const record = sessionRecord();
@@ -31,7 +31,7 @@ test.each<[string, Record<string, unknown>, string | undefined]>([
 
 describe('the cache of lists', () => {
   test('gives a list until its time is over', () => {
-    const cache = new ListCache(TTL, new Caches());
+    const cache = new ListCache(TTL, sampleCaches());
     cache.set(record, 'tools/list', '{"tools":[]}', 0, valid);
     expect(cache.get(record, 'tools/list', 999)?.text).toBe('{"tools":[]}');
     expect(cache.get(record, 'tools/list', 1000)).toBeUndefined();
@@ -39,7 +39,7 @@ describe('the cache of lists', () => {
   });
 
   test('knows lists of this session, server, method and page only', () => {
-    const cache = new ListCache(TTL, new Caches());
+    const cache = new ListCache(TTL, sampleCaches());
     cache.set(record, 'tools/list', 'a', 0, valid);
     for (const other of [{ sessionId: 'x' }, { serverId: 'x' }]) {
       expect(cache.get({ ...record, ...other }, 'tools/list', 0)).toBeUndefined();
@@ -50,7 +50,7 @@ describe('the cache of lists', () => {
   });
 
   test.each(['generation', 'listsGeneration'] as const)('forgets a list of another %s', (name) => {
-    const cache = new ListCache(TTL, new Caches());
+    const cache = new ListCache(TTL, sampleCaches());
     cache.set(record, 'tools/list', 'old', 0, valid);
     const later = { ...record, [name]: record[name] + 1 };
     expect(cache.get(later, 'tools/list', 0)).toBeUndefined();
@@ -61,7 +61,7 @@ describe('the cache of lists', () => {
   });
 
   test('keeps only what is valid, and asks once for equal texts', () => {
-    const cache = new ListCache(TTL, new Caches());
+    const cache = new ListCache(TTL, sampleCaches());
     expect(cache.set(record, 'tools/list', 'bad', 0, () => false)).toBe(false);
     expect(cache.get(record, 'tools/list', 0)).toBeUndefined();
     expect(cache.set(record, 'tools/list', 'good', 0, valid)).toBe(true);
@@ -71,7 +71,7 @@ describe('the cache of lists', () => {
   });
 
   test('replaces a list', () => {
-    const cache = new ListCache(TTL, new Caches());
+    const cache = new ListCache(TTL, sampleCaches());
     for (const text of ['a', 'b', 'b', 'a']) cache.set(record, 'tools/list', text, 0, valid);
     expect(cache.get(record, 'tools/list', 500)?.text).toBe('a');
     cache.set(record, 'tools/list', 'c', 900, valid);
@@ -79,7 +79,7 @@ describe('the cache of lists', () => {
   });
 
   test('keeps equal lists of many sessions, each for its own time', () => {
-    const cache = new ListCache(TTL, new Caches());
+    const cache = new ListCache(TTL, sampleCaches());
     const sessions = Array.from({ length: 50 }, (_, i) => sessionRecord({ sessionId: String(i) }));
     sessions.forEach((one, i) => cache.set(one, 'tools/list', 'same', i * 10, valid));
     expect(sessions.map((one) => cache.get(one, 'tools/list', 1250)?.text)).toEqual(
@@ -88,15 +88,15 @@ describe('the cache of lists', () => {
   });
 
   test('does nothing without a time to live', () => {
-    const cache = new ListCache(0, new Caches());
+    const cache = new ListCache(0, sampleCaches());
     expect(cache.enabled).toBe(false);
     cache.set(record, 'tools/list', 'a', 0, valid);
     expect(cache.get(record, 'tools/list', 0)).toBeUndefined();
-    expect(new ListCache(TTL, new Caches()).enabled).toBe(true);
+    expect(new ListCache(TTL, sampleCaches()).enabled).toBe(true);
   });
 
   test('M2 T17: equal lists are one text and, where they are large, one buffer, whoever gets them', () => {
-    const cache = new ListCache(TTL, new Caches());
+    const cache = new ListCache(TTL, sampleCaches());
     const other = sessionRecord({ sessionId: 'other' });
     for (const one of [record, other]) cache.set(one, 'tools/list', 'ä'.repeat(20_000), 0, valid);
     const bytes = cache.get(record, 'tools/list', 0)?.bytes;
@@ -107,7 +107,7 @@ describe('the cache of lists', () => {
   });
 
   test('counts equal lists once, and forgets what was asked for longest ago', () => {
-    const caches = new Caches(20_000);
+    const caches = sampleCaches(20_000);
     const cache = new ListCache(TTL, caches);
     const session = (i: number): SessionRecord => sessionRecord({ sessionId: String(i) });
     for (let i = 0; i < 10; i += 1) cache.set(session(i), 'tools/list', 'x'.repeat(8000), 0, valid);

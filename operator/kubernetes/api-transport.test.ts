@@ -15,7 +15,9 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
-async function serverOf(...answers: Output[]) {
+const serverOf = (...answers: Output[]) => serverWithin(5_000, ...answers);
+
+async function serverWithin(timeoutMs: number, ...answers: Output[]) {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     requests.push(request);
@@ -31,7 +33,7 @@ async function serverOf(...answers: Output[]) {
       renew: () => renewed++,
     },
     userAgent: 'operator/1',
-    timeoutMs: 5_000,
+    timeoutMs,
     random: () => 0,
   });
   closing.push(
@@ -159,9 +161,9 @@ describe('a watch', () => {
 
   test('lives longer than a request may, and lets go of its connection when nobody listens any more', async () => {
     const closed = Promise.withResolvers<void>();
-    const { client } = await serverOf((response) => {
+    const { client } = await serverWithin(600, (response) => {
       response.write(line('a'));
-      const timer = setTimeout(() => response.write(line('b')), 5_500);
+      const timer = setTimeout(() => response.write(line('b')), 900);
       response.on('close', () => {
         clearTimeout(timer);
         closed.resolve();
@@ -173,7 +175,7 @@ describe('a watch', () => {
       if (seen.length === 2) break;
     }
     await closed.promise;
-  }, 10_000);
+  });
 
   test('that is refused tells how', async () => {
     const { client } = await serverOf(answer(410, status(410, 'Expired')));

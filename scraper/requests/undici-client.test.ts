@@ -193,8 +193,8 @@ describe('an answer', () => {
     await other.take(900, never);
     server.answer = (_request, response) => void response.end('x'.repeat(400));
     const memory = budget.share();
-    const sent = quick.send(request({ memory, timeoutMs: 3000, minBytesPerSecond: 1024 }), never);
-    await delay(3500);
+    const sent = quick.send(request({ memory, timeoutMs: 1500, minBytesPerSecond: 1024 }), never);
+    await delay(1700);
     other[Symbol.dispose]();
     expect(await sent).toMatchObject({ bytes: 400 });
     await quick.close();

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readdirSync, readlinkSync } from 'node:fs';
 import {
   chmod,
   link,
@@ -9,7 +10,6 @@ import {
   mkdtemp,
   readdir,
   readFile,
-  readlink,
   rename,
   rm,
   stat,
@@ -45,11 +45,16 @@ async function allOf(file: OpenedFile, range?: Parameters<OpenedFile['read']>[0]
   return Buffer.concat(chunks);
 }
 
-/** Descriptors of this process that lead below a folder. */
-async function openBelow(folder: string): Promise<string[]> {
-  const links = await Promise.all(
-    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
-  );
+/** Descriptors of this process that lead below a folder. In one step: others open and close theirs meanwhile. */
+function openBelow(folder: string): string[] {
+  const links = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      // That of the list itself.
+      return '';
+    }
+  });
   return links.filter((path) => path.startsWith(folder));
 }
 
@@ -67,7 +72,7 @@ beforeEach(async () => {
   root = join(base, 'shared');
 });
 afterEach(async () => {
-  if (process.platform === 'linux') expect(await openBelow(base)).toEqual([]);
+  if (process.platform === 'linux') expect(openBelow(base)).toEqual([]);
   await rm(base, { recursive: true });
 });
 
@@ -595,7 +600,7 @@ describe.each(ways)('files of a disk $disk, reached through descriptors: $anchor
         // Two renames make each of them "a" in turn.
         const swapping = run(
           `import { renameSync } from 'node:fs'; process.chdir(process.argv[1]);
-         console.log('ready'); const until = Date.now() + 500;
+         console.log('ready'); const until = Date.now() + 300;
          while (Date.now() < until) { renameSync('a', 'b'); renameSync('link', 'a'); renameSync('a', 'link'); renameSync('b', 'a'); }`,
           own(sessionId),
         );
@@ -675,7 +680,10 @@ describe.each(ways)('files of a disk $disk, reached through descriptors: $anchor
       const done = new AbortController();
       const removing = stage.removeItem(at).finally(() => done.abort());
       let most = 0;
-      while (!done.signal.aborted) most = Math.max(most, (await openBelow(base)).length);
+      while (!done.signal.aborted) {
+        most = Math.max(most, openBelow(base).length);
+        await delay(2);
+      }
       await removing;
       expect(await readdir(join(item, '..'))).toEqual([]);
       // Nobody can use up all descriptors of the process.

@@ -6,10 +6,18 @@ import type { PolledLock, TakenLock } from './polled-lock.ts';
 
 export type LockStore = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder'>;
 
+/** In milliseconds. */
+export interface LeaseTimes {
+  /** How long a lock lasts that nobody extends. */
+  readonly ttl: number;
+  /** Between two extensions. */
+  readonly renew: number;
+  /** After one that the store did not answer. */
+  readonly retry: number;
+}
+
 /** Less than anybody waits for a lock: a replica that dies holds nobody up so long that he gives up. */
-const TTL_MS = 6_000;
-const RENEW_MS = 2_000;
-const RETRY_MS = 250;
+const TIMES: LeaseTimes = { ttl: 6_000, renew: 2_000, retry: 250 };
 /** Clocks of two machines run apart, and the server's answer takes its time. */
 const DRIFT_MS = 100;
 
@@ -24,16 +32,18 @@ const DRIFT_MS = 100;
  */
 export class RedisLock implements PolledLock {
   readonly #store: LockStore;
+  readonly #times: LeaseTimes;
 
-  constructor(store: LockStore) {
+  constructor(store: LockStore, times: LeaseTimes = TIMES) {
     this.#store = store;
+    this.#times = times;
   }
 
   async take(name: string): Promise<TakenLock | undefined> {
     const guard = { name: `files/${name}`, owner: randomUUID() };
     const asked = performance.now();
-    if (!(await this.#store.tryLock(guard.name, guard.owner, TTL_MS))) return undefined;
-    const lease = new Lease(() => this.#extend(guard), asked);
+    if (!(await this.#store.tryLock(guard.name, guard.owner, this.#times.ttl))) return undefined;
+    const lease = new Lease(() => this.#extend(guard), asked, this.#times);
     return {
       held: { signal: lease.signal, guard },
       release: async () => {
@@ -47,7 +57,7 @@ export class RedisLock implements PolledLock {
 
   /** `tryLock` alone would take a lock again that somebody else has had in between. */
   async #extend({ name, owner }: LockGuard): Promise<boolean> {
-    return (await this.#store.lockHolder(name)) === owner && this.#store.tryLock(name, owner, TTL_MS);
+    return (await this.#store.lockHolder(name)) === owner && this.#store.tryLock(name, owner, this.#times.ttl);
   }
 }
 
@@ -55,15 +65,17 @@ export class RedisLock implements PolledLock {
 class Lease {
   readonly #lost = new AbortController();
   readonly #extend: () => Promise<boolean>;
+  readonly #times: LeaseTimes;
   #end: NodeJS.Timeout | undefined;
   #next: NodeJS.Timeout | undefined;
   #stopped = false;
   renewing: Promise<void> = Promise.resolve();
 
-  constructor(extend: () => Promise<boolean>, asked: number) {
+  constructor(extend: () => Promise<boolean>, asked: number, times: LeaseTimes) {
     this.#extend = extend;
+    this.#times = times;
     this.#heldSince(asked);
-    this.#renewIn(RENEW_MS);
+    this.#renewIn(times.renew);
   }
 
   get signal(): AbortSignal {
@@ -93,13 +105,13 @@ class Lease {
     if (this.#stopped) return;
     if (extended === false) return this.#lose();
     if (extended === true) this.#heldSince(asked);
-    this.#renewIn(extended === true ? RENEW_MS : RETRY_MS);
+    this.#renewIn(extended === true ? this.#times.renew : this.#times.retry);
   }
 
   /** Counts from before the request was sent: the server's time cannot have begun earlier. */
   #heldSince(asked: number): void {
     clearTimeout(this.#end);
-    this.#end = setTimeout(() => this.#lose(), asked + TTL_MS - DRIFT_MS - performance.now());
+    this.#end = setTimeout(() => this.#lose(), asked + this.#times.ttl - DRIFT_MS - performance.now());
   }
 
   #lose(): void {

@@ -1,11 +1,11 @@
 import { effectiveServer } from '../../../crds/config/adapter-file/effective-server.ts';
 import { load } from '../../../crds/config/testing/adapter-config.ts';
-import { Caches } from '../../caches.ts';
 import { disabledTools } from '../../catalog/disabled-tools.ts';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
 import { createRedaction } from '../../../lib/redaction/redact.ts';
 import { createMount, type MountOptions } from '../../mount/create-mount.ts';
 import type { Mount } from '../../mount/mount.ts';
+import { sampleCaches } from '../../testing/sample-caches.ts';
 
 /** A mount as the adapter makes it from a file, before an upstream that does nothing by itself. */
 export function sampleMount(server: Record<string, unknown> = {}, options: Partial<MountOptions> = {}): Mount {
@@ -20,7 +20,7 @@ export function sampleMount(server: Record<string, unknown> = {}, options: Parti
     upstream: new FakeUpstream(),
     authHeader: 'X-Mcp-Adapter-Auth-Token',
     listTtlMs: 60_000,
-    caches: new Caches(),
+    caches: sampleCaches(),
     version: '1.2.3',
     redact: createRedaction().text,
     warn: () => {},

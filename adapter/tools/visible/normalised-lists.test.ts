@@ -2,11 +2,11 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 import { describe, expect, test } from 'vitest';
 
-import { Caches } from '../../caches.ts';
 import { catalog } from '../../catalog/catalog.ts';
 import { disabledTools } from '../../catalog/disabled-tools.ts';
 import type { CleaningEvent } from '../../catalog/tool-cleaning.ts';
 import { NormalisedLists } from './normalised-lists.ts';
+import { sampleCaches } from '../../testing/sample-caches.ts';
 
 /** What was looked at, and what was told. */
 function views(): { views: NormalisedLists; cleaned: string[]; events: CleaningEvent[] } {
@@ -19,7 +19,7 @@ function views(): { views: NormalisedLists; cleaned: string[]; events: CleaningE
   const of = catalog({ disabled: disabledTools(['off']), clean });
   const onCleaned = (event: CleaningEvent): void => void events.push(event);
   return {
-    views: new NormalisedLists({ catalog: of, isPinned: true, caches: new Caches(), onCleaned }),
+    views: new NormalisedLists({ catalog: of, isPinned: true, caches: sampleCaches(), onCleaned }),
     cleaned,
     events,
   };

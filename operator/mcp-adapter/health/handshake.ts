@@ -32,12 +32,17 @@ const MAX_BYTES = 1024 * 1024;
 /**
  * Opens an MCP session as a client does, and ends it again. An answer that asks for credentials counts: it came from the
  * adapter or through it, and the operator has none. So does that of an adapter that is full: it serves those who came before.
+ *
+ * @param timeoutMs for the connection, and for the whole answer
  */
-export function createHandshake(version: string): { probeHandshake: ProbeHandshake; close(): Promise<void> } {
+export function createHandshake(
+  version: string,
+  timeoutMs = TIMEOUT_MS,
+): { probeHandshake: ProbeHandshake; close(): Promise<void> } {
   const agent = new Agent({
     pipelining: 0,
     keepAliveTimeout: 1,
-    connect: guardedConnector({ timeout: TIMEOUT_MS }, ANYWHERE),
+    connect: guardedConnector({ timeout: timeoutMs }, ANYWHERE),
   });
   const message = JSON.stringify({
     jsonrpc: '2.0',
@@ -53,7 +58,7 @@ export function createHandshake(version: string): { probeHandshake: ProbeHandsha
 
   const probeHandshake: ProbeHandshake = async ({ origin, mountPath }, signal) => {
     const url = `${origin}${mountPath}`;
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     try {
       const answer = await request(url, { dispatcher: agent, method: 'POST', headers, body: message, signal: limit });
       const type = String(answer.headers['content-type'] ?? '');
@@ -65,7 +70,10 @@ export function createHandshake(version: string): { probeHandshake: ProbeHandsha
       return handshakeOf(answer.statusCode, reply, url);
     } catch (error) {
       signal.throwIfAborted();
-      return { ok: false, message: limit.aborted ? silent(url) : `${url} cannot be reached: ${reasonOf(error)}` };
+      return {
+        ok: false,
+        message: limit.aborted ? silent(url, timeoutMs) : `${url} cannot be reached: ${reasonOf(error)}`,
+      };
     }
   };
 
@@ -86,8 +94,8 @@ export function createHandshake(version: string): { probeHandshake: ProbeHandsha
   return { probeHandshake, close: () => agent.destroy() };
 }
 
-const silent = (url: string): string =>
-  `${url} did not answer within ${TIMEOUT_MS / 1000} s; if its NetworkPolicy or another one keeps the operator out, let it in`;
+const silent = (url: string, timeoutMs: number): string =>
+  `${url} did not answer within ${timeoutMs / 1000} s; if its NetworkPolicy or another one keeps the operator out, let it in`;
 
 /** @param reply the JSON-RPC answer, or the body of an error */
 function handshakeOf(status: number, reply: unknown, url: string): Handshake {
