@@ -245,4 +245,22 @@ describe('a session of an sse upstream', () => {
   });
 });
 
+test('a request to an address that is refused was never sent', async () => {
+  const store = new MemoryStore();
+  const bus = new MemoryBus({
+    onListenerError: (error) => expect.unreachable(String(error)),
+    account: sampleAccount(),
+  });
+  const rules = { loopback: false };
+  const upstream = new LegacySseUpstream({ url: 'http://127.0.0.1:9/sse', insecureTls: false, rules, store, bus });
+  const failed = Promise.withResolvers<{ readonly code: unknown; readonly sent: boolean }>();
+  const sink = new Reader();
+  sink.onError = (error: NodeJS.ErrnoException, sent?: boolean) =>
+    failed.resolve({ code: error.code, sent: sent === true });
+  const opening = { ...KEY, upstreamSessionId: undefined };
+  upstream.send({ method: 'POST', session: opening, headers: [], body: ownBody({ method: 'initialize' }) }, sink);
+  expect(await failed.promise).toEqual({ code: 'ERR_BLOCKED_ADDRESS', sent: false });
+  await upstream.close();
+});
+
 const bound = (control: ResponseControl) => ({ pause: () => control.pause(), resume: () => control.resume() });
