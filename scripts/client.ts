@@ -204,7 +204,8 @@ function describeTool({ name, description = '', inputSchema }: Tool): string {
 function refusalIn(body: string): string {
   try {
     const { error, detail } = JSON.parse(body) as { error?: { message?: unknown }; detail?: unknown };
-    return String(error?.message ?? detail ?? '');
+    const why = error?.message ?? detail;
+    return typeof why === 'string' ? why : '';
   } catch {
     return '';
   }
