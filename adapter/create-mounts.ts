@@ -178,6 +178,7 @@ function bridgeOf({ id: serverId, upstream: settings }: EffectiveServer, parts: 
     const newer = new NewerClients({
       serverId,
       upstream,
+      bus,
       listTtlMs,
       onRounds: counts('newer_client'),
       callerSessions,

@@ -105,7 +105,15 @@ function readHeaders(lines: readonly string[]): Record<string, string> {
 /** @returns the exit code */
 async function run({ url, tool, args, headers, timeoutMs, uploads, saveTo }: Call): Promise<number> {
   const client = new Client({ name: 'terminal', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
-  const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers } });
+  let refusal = '';
+  const transport = new StreamableHTTPClientTransport(url, {
+    requestInit: { headers },
+    fetch: async (input, init) => {
+      const response = await fetch(input, init);
+      refusal = response.ok ? '' : refusalIn(await response.clone().text());
+      return response;
+    },
+  });
   const timeout = { timeout: timeoutMs };
   try {
     await client.connect(transport, timeout);
@@ -132,6 +140,9 @@ async function run({ url, tool, args, headers, timeoutMs, uploads, saveTo }: Cal
     console.log(describeResult(result));
     if (saveTo !== undefined) await save(client, result, saveTo, timeoutMs);
     return result.isError === true ? 1 : 0;
+  } catch (error) {
+    const message = messageOf(error);
+    throw refusal === '' || message.includes(refusal) ? error : new Error(`${message}: ${refusal}`);
   } finally {
     // Ends the session on the server; one without sessions, or one that is gone, need not answer.
     await transport.terminateSession().catch(() => undefined);
@@ -187,6 +198,17 @@ function describeTool({ name, description = '', inputSchema }: Tool): string {
     return `${argument}${required.has(argument) ? '' : '?'}: ${typeof type === 'string' ? type : 'any'}`;
   });
   return `${name}(${args.join(', ')})\n  ${description}`.trimEnd();
+}
+
+/** What the server says of why: some errors of the SDK name but its status. */
+function refusalIn(body: string): string {
+  try {
+    const { error, detail } = JSON.parse(body) as { error?: { message?: unknown }; detail?: unknown };
+    const why = error?.message ?? detail;
+    return typeof why === 'string' ? why : '';
+  } catch {
+    return '';
+  }
 }
 
 function describeResult({ content, isError, structuredContent }: CallToolResult): string {

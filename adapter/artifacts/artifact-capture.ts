@@ -11,14 +11,13 @@ import { artifactMeta, LINK_REVISION, linkBlock, urlBlock } from './artifact-blo
 import { type ContentForm, contentForm, fileContent } from './artifact-content.ts';
 import { OPEN_PLACE, type ResultAdditions, withAdditions } from './artifact-result.ts';
 import { artifactUri } from './artifact-uri.ts';
-import { leaseUntil, leaseWithoutExchange } from '../uploads/file-use.ts';
+import { leaseUntil, leaseWithoutExchange, RenewedLease } from '../uploads/file-use.ts';
 import { findOutput, type FoundOutput } from './find-output.ts';
 import { keepArtifact } from './keep-artifact.ts';
 import type { ToolResult } from './locate-output.ts';
 import { successfulResult } from './successful-result.ts';
 import type { CapturedCall, ProducerOptions, ProducerSettings } from './producer-settings.ts';
 
-const RENEW_MS = 20_000;
 /** How long before the exchange ends a capture is given up, so that its end is heard of. */
 const MARGIN_MS = 5_000;
 
@@ -37,7 +36,7 @@ export class ArtifactCapture {
   /** Whether the tool was told where to write. */
   readonly #wasGiven: boolean;
   readonly #ended = new AbortController();
-  readonly #renewal: NodeJS.Timeout | undefined;
+  readonly #renewed: RenewedLease;
   #isCapturing = false;
   /** Whether anything of it may lie in the storage. */
   #mayLie: boolean;
@@ -60,7 +59,7 @@ export class ArtifactCapture {
     this.#pending = pending;
     this.#wasGiven = wasGiven;
     this.#mayLie = wasGiven;
-    if (call.timeoutMs === null) this.#renewal = setInterval(() => this.#renew(), RENEW_MS).unref();
+    this.#renewed = new RenewedLease(options.records, [pending], call.timeoutMs);
   }
 
   /**
@@ -103,7 +102,7 @@ export class ArtifactCapture {
   async end(): Promise<void> {
     if (this.#ended.signal.aborted) return;
     this.#ended.abort();
-    clearInterval(this.#renewal);
+    this.#renewed.stop();
     const closed = this.#opened?.close();
     if (this.#kept === undefined && !this.#isCapturing) await this.#drop();
     await closed?.catch(() => undefined);
@@ -112,7 +111,7 @@ export class ArtifactCapture {
   /** The call goes on without this exchange, and its tool may write until the lease ends. Never fails. */
   async leave(timeoutMs = this.#call.timeoutMs): Promise<void> {
     this.#ended.abort();
-    clearInterval(this.#renewal);
+    this.#renewed.stop();
     const { records } = this.#options;
     await leaseWithoutExchange(records, [this.#pending], timeoutMs);
   }
@@ -220,12 +219,6 @@ export class ArtifactCapture {
       // Its lease ends, and then it expires.
       warn(`a file that was not kept could not be removed yet: ${(error as Error).message}`);
     }
-  }
-
-  #renew(): void {
-    this.#options.records.lease([this.#pending], leaseUntil(this.#options.records.now(), null)).catch(() => {
-      // Tried again at the next turn, twice before the lease ends.
-    });
   }
 }
 

@@ -277,6 +277,28 @@ describe('a call that is asked something in its middle', () => {
     expect(await long.ended).toMatchObject({ outcome: 'upstream_failed' });
   });
 
+  test('T17: leaves places for others where one caller has many that wait', async () => {
+    const waiting = Array.from({ length: 512 }, (_, id) => {
+      const reply = a.call(id);
+      void a.inner.message(question(7));
+      return reply;
+    });
+    const [asks] = await Promise.all(waiting.map(said));
+    if (asks === undefined) throw new Error('nothing was asked');
+    const more = async (principal: string): Promise<string> => {
+      const reply = a.call(1_000, {}, principal);
+      void a.inner.message(question(7));
+      return (await reply.ended).outcome;
+    };
+    expect([await more('ada'), await more('bob')]).toEqual(['overloaded', 'ok']);
+    const again = b.call(2_000, answered(asks));
+    const [first] = a.asked;
+    await first?.reply.message(done(0));
+    await first?.reply.end(OK);
+    expect(await said(again)).toMatchObject({ id: 2_000 });
+    expect(await more('ada')).toBe('ok');
+  });
+
   test('opens pages first where its server demands that, and is made anew then', async () => {
     const elicitations = [{ mode: 'url', url: 'https://x.example/', elicitationId: 'e', message: 'Sign in' }];
     const wanted = { code: -32042, message: 'Sign in', data: { elicitations } };

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type OwnerLeaseDeps, succeed } from '../bridge/parked/owner-lease.ts';
 import { ReplicaLease } from '../bridge/parked/replica-lease.ts';
 import { ParkedCall } from '../bridge/parked/parked-call.ts';
+import { ParkingPlaces } from '../bridge/parked/parking-places.ts';
 import { ResumedCall } from '../bridge/parked/resumed-call.ts';
 import { roundLock } from '../bridge/parked/parked-entry.ts';
 import { isParkedState, openParked, type ParkedState, sealParked } from '../bridge/parked/parked-state.ts';
@@ -32,8 +33,6 @@ export interface ParkedCallsDeps {
 
 /** Only these may ask something (MCP 2026-07-28, multi round-trip requests). */
 const ASKING = new Set(['tools/call', 'prompts/get', 'resources/read']);
-/** Each holds a connection to an upstream. */
-const MAX_PARKED = 4_096;
 const SECRET = 'bridge';
 
 /**
@@ -44,7 +43,7 @@ export class ParkedCalls implements Step {
   readonly #deps: ParkedCallsDeps;
   readonly #owners: OwnerLeaseDeps;
   #secret: Promise<string> | undefined;
-  #parked = 0;
+  readonly #places = new ParkingPlaces();
 
   constructor(deps: ParkedCallsDeps) {
     this.#deps = deps;
@@ -94,10 +93,8 @@ export class ParkedCalls implements Step {
           const { code, message, data } = known(error ?? new AdapterError('upstream_failed'));
           return rpcErrorText(code, message, idText, data);
         },
-        take: () => this.#parked < MAX_PARKED && ++this.#parked > 0,
-        leave: () => {
-          this.#parked -= 1;
-        },
+        take: () => this.#places.take(principal),
+        leave: () => this.#places.leave(principal),
         onError: (error) => void known(error),
       },
       operation,

@@ -218,7 +218,7 @@ export class UploadConsumer implements ToolStep {
           void (goesOn === true ? use.leave(call.timeoutMs) : use.end());
         return { ...forwarded, onEnd };
       }
-      const use = new FileUse(records, taken, 0);
+      // They were taken into use for as long as the task may take.
       let goesOn = false;
       return {
         ...forwarded,
@@ -226,7 +226,7 @@ export class UploadConsumer implements ToolStep {
           goesOn = createsTask(text);
           return text;
         },
-        onEnd: () => (goesOn ? undefined : void use.end()),
+        onEnd: () => (goesOn ? undefined : void new FileUse(records, taken, 0).end()),
       };
     } finally {
       if (!isForwarded && taken.length > 0) await new FileUse(records, taken, 0).end();

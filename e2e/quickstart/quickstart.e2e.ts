@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -142,6 +143,16 @@ describe('the client', () => {
     const { code, stderr } = await client(`http://127.0.0.1:${port}/mcp`);
     expect(code).toBe(1);
     expect(stderr).toContain('ECONNREFUSED');
+  });
+
+  test('says why the server refuses', async () => {
+    const detail = 'The upstream server could not be reached.';
+    const server = createHttpServer((_, res) => res.writeHead(502).end(JSON.stringify({ error: { message: detail } })));
+    const port = await listen(server);
+    const { code, stderr } = await client(`http://127.0.0.1:${port}/mcp`);
+    server.close();
+    expect(code).toBe(1);
+    expect(stderr.split(detail)).toHaveLength(2);
   });
 });
 

@@ -3,6 +3,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
 import { type CallSession, knownCallSession } from './call-session.ts';
 import { KeptHearings } from './kept-hearings.ts';
+import { MemoryBus } from '../../state/memory/memory-bus.ts';
+import { sampleAccount } from '../../testing/sample-account.ts';
+import { PassedQuestions } from './passed-questions.ts';
 import { SessionHearings } from './session-hearing.ts';
 
 const OWN = { serverId: 'one', sessionId: 'kept-1', generation: 0 };
@@ -12,11 +15,13 @@ const LOG = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level"
 const PROGRESS = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"x","progress":1}}';
 
 let upstream: FakeUpstream;
+let bus: MemoryBus;
 let session: CallSession;
 let heard: string[];
 
 beforeEach(() => {
   upstream = new FakeUpstream();
+  bus = new MemoryBus({ onListenerError: (error) => expect.unreachable(String(error)), account: sampleAccount() });
   session = knownCallSession(OWN, upstream, ['authorization', 'Bearer t'], POSITION);
   heard = [];
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -24,7 +29,7 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers());
 
 const hearings = (isShared = false): KeptHearings =>
-  new KeptHearings(upstream, new SessionHearings(upstream), isShared);
+  new KeptHearings(upstream, new SessionHearings(upstream), isShared ? undefined : new PassedQuestions(bus));
 const open = (kept: KeptHearings, name: string): ReturnType<KeptHearings['open']> =>
   kept.open(session, (text) => heard.push(`${name} ${text}`));
 const posted = (): (string | undefined)[] =>
@@ -43,14 +48,15 @@ describe('a session that calls of one caller share', () => {
     expect(heard).toEqual([`second ${QUESTION}`, `first ${QUESTION}`]);
   });
 
-  test('is heard a while longer than its calls, and what it asks then is refused', () => {
+  test('is heard a while longer than its calls, and what it asks then is refused', async () => {
     const kept = hearings();
     open(kept, 'first').stop();
     const [stream] = upstream.exchanges;
     stream?.eventStream().data(`data: ${QUESTION}\n\ndata: {"jsonrpc":"2.0","id":8,"method":"ping"}\n\n`);
+    await setImmediate();
     expect(posted()).toEqual([
-      '{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Nobody answers questions on this stream."}}',
       '{"jsonrpc":"2.0","id":8,"result":{}}',
+      '{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Nobody answers questions on this stream."}}',
     ]);
     vi.advanceTimersByTime(4_000);
     const second = open(kept, 'second');
@@ -117,6 +123,32 @@ describe('a session that calls of one caller share', () => {
     await setImmediate();
     stream?.data(`data: {"jsonrpc":"2.0","id":1000,"method":"ping"}\n\n`);
     expect(posted().slice(32)).toEqual(['{"jsonrpc":"2.0","id":1000,"result":{}}']);
+  });
+});
+
+describe('a session that is heard at another replica', () => {
+  test('asks the call there is, wherever that runs', async () => {
+    const [a, b] = [hearings(), hearings()];
+    open(a, 'at a').stop();
+    const [stream] = upstream.exchanges;
+    stream?.eventStream();
+    const there = open(b, 'at b');
+    upstream.last.head(409);
+    await there.ready;
+    stream?.data(`data: ${QUESTION}\n\n`);
+    await vi.waitFor(() => expect(heard).toEqual([`at b ${QUESTION}`]));
+    there.stop();
+    await setImmediate();
+    stream?.data(`data: ${QUESTION}\n\n`);
+    await vi.waitFor(() => expect(posted()).toHaveLength(1));
+    expect(heard).toHaveLength(1);
+  });
+
+  test('is told that nobody takes its questions where the replicas cannot tell each other', async () => {
+    vi.spyOn(bus, 'calls').mockRejectedValue(new Error('away'));
+    open(hearings(), 'first').stop();
+    upstream.last.eventStream().data(`data: ${QUESTION}\n\n`);
+    await vi.waitFor(() => expect(posted()).toHaveLength(1));
   });
 });
 

@@ -2,6 +2,7 @@ import { REQUEST_LIMITS } from '../../../lib/json/json-limits.ts';
 import { parseBody } from '../../exchange/message.ts';
 import type { Upstream } from '../../exchange/upstream.ts';
 import type { CallSession } from './call-session.ts';
+import type { PassedQuestions, Taking } from './passed-questions.ts';
 import type { Hearing, SessionHearings } from './session-hearing.ts';
 import { OwnAnswers } from './own-answers.ts';
 
@@ -11,11 +12,15 @@ const LINGER_MS = 5_000;
 interface Kept {
   hearing: Hearing;
   readonly answers: OwnAnswers;
+  /** Questions that other replicas hear. */
+  readonly taking: Taking | undefined;
   /** Of the calls under way, the newest last. */
   readonly calls: Set<Listener>;
   linger: NodeJS.Timeout | undefined;
   isPaused: boolean;
 }
+
+type Heard = Pick<Kept, 'calls' | 'answers'>;
 
 interface Listener {
   readonly onMessage: (text: string) => void;
@@ -24,20 +29,20 @@ interface Listener {
 
 /**
  * Listens in sessions that callers keep, once for all calls of a session at this replica. What the server asks or logs there goes
- * to the newest call, as its client is that of all; where several clients share the session it is nobody's, and refused. Progress
- * goes to all calls, which know their own.
+ * to the newest call, as its client is that of all, and a question to that of another replica where none is here; where several
+ * clients share the session it is nobody's, and refused. Progress goes to all calls, which know their own.
  */
 export class KeptHearings {
   readonly #upstream: Upstream;
   readonly #hearings: SessionHearings;
-  readonly #isShared: boolean;
+  readonly #passed: PassedQuestions | undefined;
   readonly #kept = new Map<string, Kept>();
 
-  /** @param isShared sessions are of many clients */
-  constructor(upstream: Upstream, hearings: SessionHearings, isShared: boolean) {
+  /** @param passed undefined: sessions are of many clients */
+  constructor(upstream: Upstream, hearings: SessionHearings, passed: PassedQuestions | undefined) {
     this.#upstream = upstream;
     this.#hearings = hearings;
-    this.#isShared = isShared;
+    this.#passed = passed;
   }
 
   /** @param onMessage takes JSON texts of messages, not all of which are of this call */
@@ -50,7 +55,7 @@ export class KeptHearings {
     kept.calls.add(listener);
     clearTimeout(kept.linger);
     return {
-      ready: kept.hearing.ready,
+      ready: Promise.all([kept.hearing.ready, kept.taking?.begin()]).then(() => undefined),
       get isOver() {
         return kept.hearing.isOver;
       },
@@ -65,7 +70,9 @@ export class KeptHearings {
       stop: () => {
         if (!kept.calls.delete(listener) || this.#kept.get(key) !== kept) return;
         this.#pauseOrResume(kept);
-        if (kept.calls.size === 0) kept.linger = setTimeout(() => this.#end(key), LINGER_MS);
+        if (kept.calls.size > 0) return;
+        kept.taking?.rest();
+        kept.linger = setTimeout(() => this.#end(key), LINGER_MS);
       },
     };
   }
@@ -77,13 +84,15 @@ export class KeptHearings {
   #begin(key: string, session: CallSession): Kept {
     const calls = new Set<Listener>();
     const answers = new OwnAnswers(this.#upstream);
-    const hearing = this.#hear(session, { calls, answers, isPaused: false });
-    const kept = { hearing, answers, calls, linger: undefined, isPaused: false };
+    const heard = { calls, answers };
+    const taking = this.#passed?.take(session.session, (text) => this.#heard(session, text, heard, true));
+    const hearing = this.#hear(session, { ...heard, isPaused: false });
+    const kept = { hearing, taking, answers, calls, linger: undefined, isPaused: false };
     this.#kept.set(key, kept);
     return kept;
   }
 
-  #hear(session: CallSession, kept: Pick<Kept, 'calls' | 'answers' | 'isPaused'>): Hearing {
+  #hear(session: CallSession, kept: Heard & Pick<Kept, 'isPaused'>): Hearing {
     const hearing = this.#hearings.open(session, (text) => this.#heard(session, text, kept));
     if (kept.isPaused) hearing.pause();
     return hearing;
@@ -94,16 +103,23 @@ export class KeptHearings {
     this.#kept.delete(key);
     clearTimeout(kept?.linger);
     kept?.hearing.stop();
+    kept?.taking?.end();
   }
 
-  #heard(session: CallSession, text: string, { calls, answers }: Pick<Kept, 'calls' | 'answers'>): void {
+  #heard(session: CallSession, text: string, { calls, answers }: Heard, isPassed = false): void {
     const body = parseBody(Buffer.from(text), REQUEST_LIMITS);
     if ('code' in body || body.batch) return;
     const [message] = body.messages;
-    const newest = this.#isShared ? undefined : [...calls].at(-1);
+    const newest = this.#passed === undefined ? undefined : [...calls].at(-1);
     if (message?.kind === 'request') {
-      if (newest === undefined) answers.unclaimed(session, message);
-      else newest.onMessage(text);
+      const passed = isPassed || message.method === 'ping' ? undefined : this.#passed;
+      if (newest !== undefined) newest.onMessage(text);
+      else if (passed === undefined) answers.unclaimed(session, message);
+      else {
+        void passed.pass(session.session, text).then((isTaken) => {
+          if (!isTaken) answers.unclaimed(session, message);
+        });
+      }
     } else if (message?.kind === 'notification' && message.method === 'notifications/progress') {
       for (const call of calls) if (!call.isPaused) call.onMessage(text);
     } else if (message?.kind === 'notification' && message.method === 'notifications/message') newest?.onMessage(text);
@@ -114,7 +130,7 @@ export class KeptHearings {
    * share.
    */
   #pauseOrResume(kept: Kept): void {
-    const isPaused = !this.#isShared && [...kept.calls].some((call) => call.isPaused);
+    const isPaused = this.#passed !== undefined && [...kept.calls].some((call) => call.isPaused);
     if (isPaused === kept.isPaused) return;
     kept.isPaused = isPaused;
     if (isPaused) kept.hearing.pause();

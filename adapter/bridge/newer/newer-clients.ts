@@ -14,6 +14,7 @@ import { serverCapabilities } from '../wire/same-capabilities.ts';
 import { KeptHearings } from './kept-hearings.ts';
 import { NewerCall, type NewerCallDeps } from './newer-call.ts';
 import { NewerStream } from './newer-stream.ts';
+import { PassedQuestions, type PassingBus } from './passed-questions.ts';
 import { SessionHearings } from './session-hearing.ts';
 import { credentialHeaders, credentialKey } from '../wire/newer-request.ts';
 import { RequestIdentities, type RequestIdentity } from './older-request.ts';
@@ -23,6 +24,7 @@ export interface NewerClientsDeps {
   readonly serverId: string;
   /** Of the older revisions. */
   readonly upstream: Upstream;
+  readonly bus: PassingBus;
   readonly listTtlMs: number;
   /** A request of a client has come to its end, after so many questions of the server. */
   readonly onRounds: (rounds: number) => void;
@@ -62,7 +64,8 @@ export class NewerClients {
   constructor(deps: NewerClientsDeps) {
     this.#deps = deps;
     this.#hearings = new SessionHearings(deps.upstream);
-    this.#keptHearings = new KeptHearings(deps.upstream, this.#hearings, deps.sharesSessions);
+    const passed = deps.sharesSessions ? undefined : new PassedQuestions(deps.bus);
+    this.#keptHearings = new KeptHearings(deps.upstream, this.#hearings, passed);
     this.#greetings = new Greetings(deps.serverId, deps.upstream, deps.listTtlMs);
   }
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
 import { type CallSession, knownCallSession } from './call-session.ts';
 import { SessionHearings } from './session-hearing.ts';
@@ -91,10 +91,11 @@ describe('what a server says in a session beside its calls', () => {
 
   test('is heard again when the server is away for a while', async () => {
     const hearing = open();
-    upstream.last.eventStream().end();
+    upstream.last.eventStream().data(`id: 5\ndata: ${QUESTION}\n\n`).end();
     await vi.waitFor(() => expect(upstream.exchanges).toHaveLength(2));
     upstream.last.fail(false);
     await vi.waitFor(() => expect(upstream.exchanges).toHaveLength(3));
+    expect(upstream.last.request.lastEventId).toBe('5');
     expect(hearing.isOver).toBe(false);
     upstream.last.head(404);
     await vi.waitFor(() => expect(hearing.isOver).toBe(true));
@@ -104,6 +105,21 @@ describe('what a server says in a session beside its calls', () => {
     const hearing = open();
     upstream.last.head(409);
     await vi.waitFor(() => expect(upstream.exchanges).toHaveLength(2));
+    upstream.last.eventStream().data(`data: ${QUESTION}\n\n`);
+    hearing.stop();
+    expect(heard).toEqual([QUESTION]);
+  });
+
+  test('is heard when another replica had the stream for very long', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const hearing = open();
+    for (let refused = 1; refused <= 200; refused++) {
+      upstream.last.head(409);
+      // oxlint-disable-next-line no-await-in-loop -- one stream comes after the other
+      await vi.advanceTimersByTimeAsync(10);
+      expect(upstream.exchanges).toHaveLength(refused + 1);
+    }
     upstream.last.eventStream().data(`data: ${QUESTION}\n\n`);
     hearing.stop();
     expect(heard).toEqual([QUESTION]);

@@ -7,6 +7,8 @@ import { type EventStream, openEventStream } from './event-stream.ts';
 const READY_MS = 250;
 const RESUME_MS = 1_000;
 const MAX_STREAMS = 100;
+/** Of a stream that is not free: so many times the pause. */
+const LONGEST_WAIT = 10;
 /** A server may be replaced by one that has the stream. */
 const REMEMBERED_MS = 600_000;
 const NOT_ALLOWED = 405;
@@ -102,19 +104,24 @@ export class SessionHearings {
   ): Promise<void> {
     let stream = first;
     let hasBegun = false;
-    for (let streams = 1; streams < MAX_STREAMS; streams++) {
+    let refused = 0;
+    let lastEventId: string | undefined;
+    for (let streams = 1; streams < MAX_STREAMS;) {
       // oxlint-disable-next-line no-await-in-loop -- One stream comes after the other.
       const isBegun = await stream.begun;
       hasBegun ||= isBegun;
-      const mayComeBack = stream.status === CONFLICT || (hasBegun && isAway(stream.status));
-      if (!isBegun && !mayComeBack) {
+      const isTaken = stream.status === CONFLICT;
+      if (!isBegun && !isTaken && !(hasBegun && isAway(stream.status))) {
         if (stream.status === NOT_ALLOWED) this.#absentSince = performance.now();
         return;
       }
       // oxlint-disable-next-line no-await-in-loop -- See above.
-      const { lastEventId } = await stream.ended;
+      lastEventId = (await stream.ended).lastEventId ?? lastEventId;
+      // Another replica may have it for as long as it has calls.
+      refused = isTaken ? refused + 1 : 0;
+      if (!isTaken) streams += 1;
       // oxlint-disable-next-line no-await-in-loop -- See above.
-      await pause(this.#resumeMs, signal);
+      await pause(this.#resumeMs * Math.min(Math.max(refused, 1), LONGEST_WAIT), signal);
       if (signal.aborted) return;
       stream = openStream(lastEventId);
     }

@@ -64,6 +64,20 @@ describe('the stream of a client', () => {
     expect(filterOf(first)).toMatchObject({ resourceSubscriptions: ['a', 'b'] });
   });
 
+  test('T17: follows no more than a session may have subscribed to', async () => {
+    await listening();
+    const uris = Array.from({ length: 1_001 }, (_, index) => `x:${index}`);
+    for (const uri of uris) void subscribe(uri);
+    const second = begin(await exchange(1));
+    await settle();
+    expect(filterOf(second)).toMatchObject({ resourceSubscriptions: uris.slice(0, 1_000) });
+    for (const uri of uris) void subscribe(uri, false);
+    for (const letter of 'abcdefghi') void subscribe(letter.repeat(8_000));
+    const third = begin(await exchange(2));
+    await settle();
+    expect(filterOf(third)).toMatchObject({ resourceSubscriptions: { length: 8 } });
+  });
+
   test('is not there where the server tells nothing', async () => {
     client.upstream.discovery = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
     expect((await client.stream().over()).head?.status).toBe(405);

@@ -6,6 +6,7 @@ import { identityOf } from '../wire/newer-request.ts';
 import { takesSubscriptions, offeredChanges } from './older-greeting.ts';
 import { Registry } from './registry.ts';
 import type { UntoldChange } from '../../state/message-bus.ts';
+import { withSubscription } from '../../state/stored-session.ts';
 
 const EMPTY = '{}';
 
@@ -70,10 +71,10 @@ export class OlderStreams {
     open().catch((error: unknown) => client.failed(error as Error, false));
   }
 
-  /** The client of a session wants to hear of a resource, or no longer. */
+  /** The client of a session wants to hear of a resource, or no longer; of no more than the session keeps. */
   subscribed(sessionId: string, uri: string, isOn: boolean): void {
     for (const { stream, uris } of this.#streams.of(sessionId)) {
-      if (uris.has(uri) === isOn) continue;
+      if (withSubscription([...uris], uri, isOn).length === uris.size) continue;
       if (isOn) uris.add(uri);
       else uris.delete(uri);
       stream.refresh();

@@ -294,6 +294,22 @@ describe('callers who keep their sessions', () => {
     expect(streams() - before).toBe(1);
   });
 
+  test('are asked where their call is, also while another replica has the stream of their session', async () => {
+    const { a, b } = deployment;
+    const ada = { ...as(0), capabilities: { elicitation: {}, sampling: {} }, server: 'per_caller' };
+    for (const [name, first, second] of [
+      ['first', a, b],
+      ['second', b, a],
+    ] as const) {
+      // oxlint-disable-next-line no-await-in-loop -- one call after the other
+      const { message, result } = await callSessionless(first, 'tools/call', ON_STREAM, ada);
+      expect([name, asObject(message.result).resultType]).toEqual([name, 'input_required']);
+      const params = { ...ON_STREAM, ...answeredBy(result, { action: 'accept', content: { name } }) };
+      // oxlint-disable-next-line no-await-in-loop -- see above
+      expect(textOf((await callSessionless(second, 'tools/call', params, ada)).message)).toContain(name);
+    }
+  });
+
   test('have no part of what is asked on the stream of a session of many', async () => {
     const ada = { ...ELICITATION, ...as(0), server: 'shared' };
     const { message } = await callSessionless(deployment.a, 'tools/call', ON_STREAM, ada);
