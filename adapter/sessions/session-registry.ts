@@ -4,9 +4,9 @@ import { AdapterError } from '../errors.ts';
 import { SwapRemoveSet, type Slotted } from '../exchange/swap-remove-set.ts';
 import type { HeldPlaces, Refused, Taking } from '../state/call-limits.ts';
 import type { Found, SessionKey, SessionRecord, StateStore } from '../state/state-store.ts';
-import { WORKSPACE_PROTOCOL } from '../state/stored-session.ts';
 import { limitRefusal } from './limit-refusal.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import { isWorkspace } from './workspace.ts';
 
 /** What `sessions` of the configuration says, in milliseconds. */
 export interface SessionLimits {
@@ -127,7 +127,7 @@ export class SessionRegistry {
       const found = await this.#store.find({ serverId, sessionId }, { principal, now });
       const isRecent = found.state === 'active' && now - found.record.lastActiveAt < COARSE_ACTIVITY_MS;
       // Workspaces expire by idling, whatever the limits are.
-      if (isRecent && found.record.protocolVersion !== WORKSPACE_PROTOCOL) {
+      if (isRecent && !isWorkspace(found.record)) {
         return { record: found.record, lease: undefined };
       }
     }
