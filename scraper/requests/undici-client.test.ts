@@ -187,15 +187,20 @@ describe('an answer', () => {
   );
 
   test('H6 M4: that waits for memory loses no time, and need not go on meanwhile', async () => {
-    const quick = new UndiciClient({ proxies: {}, userAgent: 'test', slowMs: 50 });
+    const quick = new UndiciClient({ proxies: {}, userAgent: 'test', slowMs: 300 });
     const budget = new MemoryBudget(1000);
     const other = budget.share();
     await other.take(900, never);
-    server.answer = (_request, response) => void response.end('x'.repeat(400));
+    let goOn = (): void => expect.fail('nothing was asked for');
+    server.answer = (_request, response) => {
+      response.write('x'.repeat(400));
+      goOn = () => void response.end();
+    };
     const memory = budget.share();
     const sent = quick.send(request({ memory, timeoutMs: 1500, minBytesPerSecond: 1024 }), never);
     await delay(1700);
     other[Symbol.dispose]();
+    goOn();
     expect(await sent).toMatchObject({ bytes: 400 });
     await quick.close();
   });
