@@ -22,6 +22,19 @@ export class Refusal extends Error {
 type Edit = Place & { readonly path: string };
 type Place = { readonly at: FileValue } | { readonly keys: readonly string[] };
 
+/** An argument of a call that names a file, or a place for one. */
+interface Named {
+  readonly argument: RoleArgument;
+  readonly place: Place;
+  readonly value: string | undefined;
+}
+
+/** A file that the call changes. */
+interface Changed extends Named {
+  readonly handle: string;
+  readonly file: FileRecord;
+}
+
 /** Takes the files that the arguments of a call name, and says what the tool gets for them. */
 export class TakenArguments {
   /** Files in use. Whoever takes them gives them back, also when `body` fails. */
@@ -39,24 +52,46 @@ export class TakenArguments {
   /** The body that the tool gets. Fails with Refusal, FileRefused, and with `storage_busy` and the quotas' errors. */
   async body(roles: readonly RoleArgument[]): Promise<string> {
     const edits: Edit[] = [];
-    const byRole = new Map<string, string>();
-    for (const argument of ordered(roles)) {
-      // oxlint-disable-next-line no-await-in-loop -- locks are taken one after the other
-      for (const one of await this.#places(argument)) {
-        const isRead = argument.role === 'in' || argument.role === 'edit';
-        const value = 'at' in one ? one.at.value : undefined;
-        const key = `${argument.role === 'edit' ? 'edit' : argument.name} ${value}`;
-        let path = isRead && value !== undefined ? byRole.get(key) : undefined;
-        // oxlint-disable-next-line no-await-in-loop -- the same
-        path ??= await this.#path(argument, value);
-        byRole.set(key, path);
-        edits.push({ ...one, path });
-        if (edits.length > MAX_CALL_FILES) throw new Refusal(`A call takes at most ${MAX_CALL_FILES} files.`);
+    const changed: Changed[] = [];
+    const paths = new Map<string, string>();
+    for (const named of await this.#named(roles)) {
+      const { argument, place, value } = named;
+      if (argument.role === 'edit' && value !== undefined && this.#deps.handles.isHandle(value)) {
+        // oxlint-disable-next-line no-await-in-loop -- files are taken one after the other
+        changed.push({ ...named, handle: value, file: await this.#take(value) });
+        continue;
       }
+      const key = `${argument.name} ${value}`;
+      let path = argument.role === 'in' && value !== undefined ? paths.get(key) : undefined;
+      // oxlint-disable-next-line no-await-in-loop -- the same
+      path ??= await this.#path(argument, value);
+      paths.set(key, path);
+      edits.push({ ...place, path });
+    }
+    // Locks come last and in the same order in all calls, so that none waits for what another has that waits for it.
+    for (const { argument, place, handle, file } of changed.toSorted(byFile)) {
+      const key = `edit ${fileName(file)}`;
+      // oxlint-disable-next-line no-await-in-loop -- locks are taken one after the other
+      const path = paths.get(key) ?? (await this.#files.edit(file, handle, argument));
+      paths.set(key, path);
+      edits.push({ ...place, path });
     }
     const body = withValues(this.#call.body.text, edits);
     if (body === undefined) throw new Refusal('The arguments of the tool must be an object.');
     return body;
+  }
+
+  /** What the call says of files, argument by argument. */
+  async #named(roles: readonly RoleArgument[]): Promise<Named[]> {
+    const named: Named[] = [];
+    for (const argument of roles) {
+      // oxlint-disable-next-line no-await-in-loop -- a tool has few
+      for (const place of await this.#places(argument)) {
+        named.push({ argument, place, value: 'at' in place ? place.at.value : undefined });
+        if (named.length > MAX_CALL_FILES) throw new Refusal(`A call takes at most ${MAX_CALL_FILES} files.`);
+      }
+    }
+    return named;
   }
 
   /** Where an argument stands in the call, or where it is to be put. */
@@ -80,9 +115,9 @@ export class TakenArguments {
     return [{ keys: argument.keys }];
   }
 
+  /** The path of a file to read or write. */
   async #path(argument: RoleArgument, value: string | undefined): Promise<string> {
-    const { handles, records, artifacts } = this.#deps;
-    const call = this.#call;
+    const { handles, artifacts } = this.#deps;
     const files = this.#files;
     if (argument.role === 'out' || argument.role === 'out_dir') return files.want(argument, value);
     const handle = value ?? '';
@@ -93,18 +128,23 @@ export class TakenArguments {
         `The argument ${argument.name} takes handles of files; ${shown(handle)} is none. ${handleGuidance(artifacts.uri_scheme)}`,
       );
     }
-    const file = await handles.take(call, handle, leaseUntil(records.now(), call.timeoutMs));
+    return files.give(await this.#take(handle), handle, argument);
+  }
+
+  async #take(handle: string): Promise<FileRecord> {
+    const { handles, records } = this.#deps;
+    const file = await handles.take(this.#call, handle, leaseUntil(records.now(), this.#call.timeoutMs));
     if (file === undefined)
       throw new Refusal(`The file ${shown(handle)} is unknown or has expired. Make it or upload it again.`);
     this.uses.push(file);
-    return argument.role === 'in' ? files.give(file, handle, argument) : files.edit(file, handle, argument);
+    return file;
   }
 }
 
-/** Edits last, so that nobody waits for a file while others wait for what this call has. */
-function ordered(roles: readonly RoleArgument[]): RoleArgument[] {
-  return roles.toSorted((a, b) => Number(a.role === 'edit') - Number(b.role === 'edit'));
-}
+/** The same for an upload and the artifact that it becomes. */
+const fileName = ({ serverId, sessionId, fileId }: FileRecord): string => `${serverId} ${sessionId} ${fileId}`;
+
+const byFile = (a: Changed, b: Changed): number => (fileName(a.file) < fileName(b.file) ? -1 : 1);
 
 /** The body with these values; undefined where there is no place for one. */
 function withValues(body: string, edits: readonly Edit[]): string | undefined {

@@ -5,7 +5,7 @@ import { lying } from '../files/kit/folder.ts';
 import { uploaded } from '../files/kit/uploads.ts';
 import { mounted } from '../kit/deployment.ts';
 import { type Door, openSession, type Session } from '../kit/session.ts';
-import { downloaded, oneOf, problemsOf, ROLES, saidBy, textFile } from './kit/roles.ts';
+import { downloaded, madeBy, oneOf, problemsOf, ROLES, saidBy, textFile } from './kit/roles.ts';
 
 describe.each([
   ['three replicas and Redis', 'redis', 3],
@@ -116,6 +116,26 @@ describe.each([
     const versions = await Promise.all(lines.map(async (line) => oneOf(await append(uri, line)).version));
     expect(versions.toSorted((a, b) => Number(a) - Number(b))).toEqual(lines.map((_, number) => number + 2));
     expect((await read(uri)).trim().split('\n').toSorted()).toEqual(lines.toSorted());
+  });
+
+  const both = (first: string, second: string, line: string) => next().tool('append_to_both', { first, second, line });
+
+  test('calls that change the same two files in opposite order do not wait for each other', async () => {
+    const [a, b] = [await textFile(next(), ''), await textFile(next(), '')];
+    const lines = Array.from({ length: 6 }, (_, number) => `${number}`);
+    const changes = lines.map(async (line, index) =>
+      madeBy(await (index % 2 === 0 ? both(a, b, line) : both(b, a, line))),
+    );
+    for (const made of await Promise.all(changes)) expect(made).toHaveLength(2);
+    for (const uri of [a, b]) expect((await read(uri)).trim().split('\n').toSorted()).toEqual(lines);
+  });
+
+  test('a file that a call names twice is changed once, by whichever handles', async () => {
+    const [taken] = await uploaded(crew.at(0), session.sessionId, [{ name: 'a.txt', bytes: Buffer.from('') }]);
+    const handle = taken?.handle ?? '';
+    const { uri } = oneOf(await append(handle, 'first'));
+    expect(oneOf(await both(handle, uri, 'both'))).toMatchObject({ uri, version: 3 });
+    expect(await read(uri)).toBe('first\nboth\nboth\n');
   });
 
   test('a tool that is still at it when its time is over changes nothing, then or later', async () => {

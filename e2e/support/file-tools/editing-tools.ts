@@ -40,6 +40,18 @@ export function registerEditingTools(server: McpServer, gates: Gates): void {
   );
 
   server.registerTool(
+    'append_to_both',
+    {
+      description: 'Adds a line to two files.',
+      inputSchema: z.object({ first: path, second: path, line: z.string() }),
+    },
+    async ({ first, second, line }) => {
+      for (const file of [first, second]) await appendFile(file, `${line}\n`);
+      return text('done');
+    },
+  );
+
+  server.registerTool(
     'read_lines',
     {
       description: 'Gives the text of the file.',

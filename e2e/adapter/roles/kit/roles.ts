@@ -5,6 +5,7 @@ import type { Door, Place } from '../../kit/session.ts';
 /** What the adapter does to the editing tools of `file-tools`. */
 export const ROLES: readonly JsonObject[] = [
   { type: 'files', tools: ['append_line', 'spoil'], arguments: { path: { role: 'edit', create: true } } },
+  { type: 'files', tools: ['append_to_both'], arguments: { first: 'edit', second: 'edit' } },
   { type: 'files', tools: ['read_*'], arguments: { path: 'in' } },
   { type: 'files', tools: ['copy_text'], arguments: { source: 'in', destination: 'out' } },
   { type: 'files', tools: ['join_texts'], arguments: { 'sources[].path': 'in', output: 'out' } },
