@@ -70,6 +70,15 @@ test('progress is told to the call that has its token', async () => {
   ]);
 });
 
+test('a client hears of a broken call at once, whether or not the server takes the cancellation', async () => {
+  const over = call.run();
+  await setImmediate();
+  upstream.last.fail(true);
+  await over;
+  expect(client.failure).toMatchObject({ sent: true });
+  expect(posted()).toMatchObject([{ method: 'notifications/cancelled' }]);
+});
+
 describe('a question in a session that lives longer than the call', () => {
   test('is refused when the call ends without an answer', async () => {
     const over = call.run();

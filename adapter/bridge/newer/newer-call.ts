@@ -153,8 +153,8 @@ export class NewerCall implements ResponseControl {
           isLost = await this.#run(session, attempt === 0);
         } finally {
           this.#hearing?.stop();
-          // oxlint-disable-next-line no-await-in-loop -- See above.
-          await this.#end(session);
+          // The client need not wait for a server that does not listen.
+          void this.#end(session);
         }
         if (!isLost) return;
         // oxlint-disable-next-line no-await-in-loop -- See above.
@@ -311,10 +311,11 @@ export class NewerCall implements ResponseControl {
     this.answer(text).catch(() => undefined);
   }
 
-  /** A call that is given up is cancelled first, and its questions are answered, where the session may serve others. */
+  /** Never rejects. A call that is given up is cancelled first, and its questions are answered, where the session may serve others. */
   async #end(session: CallSession): Promise<void> {
     if (this.#isAbandoned) return;
     for (const idText of this.#open) this.#post(refusal(idText, METHOD_NOT_FOUND, 'The call has ended.'));
+    this.#open.clear();
     if (!this.#isAnswered) {
       const { idText } = this.#names;
       const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${idText}}}`;
