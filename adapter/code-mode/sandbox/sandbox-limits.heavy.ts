@@ -156,7 +156,7 @@ describe('code that wants all memory gets an error', () => {
     const code = `
       const mine = new Error('mine');
       globalThis.list = null;
-      try { for (;;) list = { list } } catch {}
+      try { for (;;) list = { list } } catch { list = null }
       throw mine`;
     expect(await failureOf(code, { limits: { ...SHORT, computeMs: 5_000 } })).toBe(
       'error: Error: mine (line 2, column 29)',

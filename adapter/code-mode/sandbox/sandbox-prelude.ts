@@ -78,13 +78,13 @@ export const PRELUDE = `(function (host, limits) {
     const error = new Failure();
     return new Future((resolve, reject) => {
       // JSON.stringify shows what it says.
-      const define = (name, value) =>
+      const assign = (name, value) =>
         value === undefined ||
         defineProperty(error, name, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
       const fail = (message, code, data) => {
-        define('message', message);
-        define('code', code);
-        define('data', data);
+        assign('message', message);
+        assign('code', code);
+        assign('data', data);
         reject(error);
       };
       if (typeof name !== 'string') return fail('call_tool(name, args): the name must be a string');
