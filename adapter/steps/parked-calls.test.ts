@@ -99,6 +99,18 @@ const answered = ({ result }: Said, value: unknown = 'Ada'): object => ({
   ),
 });
 
+/** Locks that nobody gets before the gate opens. */
+function gatedLocks(store: MemoryStore) {
+  const gate = Promise.withResolvers<void>();
+  const tryLock = store.tryLock.bind(store);
+  const locking = vi.spyOn(store, 'tryLock').mockImplementation(async (...args) => {
+    await gate.promise;
+    return tryLock(...args);
+  });
+  const holders = () => Promise.all(locking.mock.calls.map(([name]) => store.lockHolder(name)));
+  return { gate, locking, holders };
+}
+
 describe('a call that is asked something in its middle', () => {
   let store: MemoryStore;
   let bus: MemoryBus;
@@ -230,12 +242,7 @@ describe('a call that is asked something in its middle', () => {
   });
 
   test('asks nothing once its answer is on the way', async () => {
-    const gate = Promise.withResolvers<void>();
-    const tryLock = store.tryLock.bind(store);
-    const locking = vi.spyOn(store, 'tryLock').mockImplementation(async (...args) => {
-      await gate.promise;
-      return tryLock(...args);
-    });
+    const { gate, locking, holders } = gatedLocks(store);
     const first = a.call(1);
     void a.inner.message(question(7));
     await expect.poll(() => locking.mock.calls.length).toBe(1);
@@ -244,25 +251,18 @@ describe('a call that is asked something in its middle', () => {
     await expect.poll(() => locking.mock.calls.length).toBe(2);
     await a.inner.end(OK);
     await first.ended;
-    const holders = () => Promise.all(locking.mock.calls.map(([name]) => store.lockHolder(name)));
     await expect.poll(holders).toEqual([undefined, undefined]);
     expect(first.told.filter((one) => one.startsWith('{'))).toHaveLength(1);
   });
 
   test('leaves nothing behind when its client leaves before it has the questions', async () => {
-    const gate = Promise.withResolvers<void>();
-    const tryLock = store.tryLock.bind(store);
-    const locking = vi.spyOn(store, 'tryLock').mockImplementation(async (...args) => {
-      await gate.promise;
-      return tryLock(...args);
-    });
+    const { gate, locking, holders } = gatedLocks(store);
     const first = a.call(1);
     void a.inner.message(question(7));
     await expect.poll(() => locking.mock.calls.length).toBe(1);
     first.leave();
     gate.resolve();
     await expect.poll(() => locking.mock.calls.map(([name]) => name)).toContain(ownerLock('s1', a.exchange));
-    const holders = () => Promise.all(locking.mock.calls.map(([name]) => store.lockHolder(name)));
     await expect.poll(holders).toEqual([undefined, undefined]);
   });
 

@@ -17,6 +17,7 @@ import { newerResponse } from './newer-result.ts';
 import { olderRequest, type OwnNames } from './older-request.ts';
 import { OwnAnswers } from './own-answers.ts';
 import type { Hearing } from './session-hearing.ts';
+import { errorResponse } from '../wire/responses.ts';
 import { Round, type RoundAnswer, RoundFailed } from '../wire/round.ts';
 
 const INVALID_PARAMS = -32602;
@@ -290,7 +291,8 @@ export class NewerCall implements ResponseControl {
     if (session === undefined) return;
     if (method === 'ping') return this.#answers.pong(session, idText);
     const { takesQuestions, asks, message } = this.#request;
-    const refuse = (code: number, why: string): void => this.#answers.post(session, refusal(idText, code, why));
+    const refuse = (code: number, why: string): void =>
+      this.#answers.post(session, errorResponse(idText, { code, message: why }));
     if (!takesQuestions) return refuse(METHOD_NOT_FOUND, `Nobody answers ${method} here.`);
     const lacks = lacking({ method, params: JSON.stringify(params) }, asks);
     if (lacks === undefined) {
@@ -303,7 +305,7 @@ export class NewerCall implements ResponseControl {
     const requiredCapabilities = required(lacks);
     if (requiredCapabilities === undefined) return;
     const error = { code: MISSING_CAPABILITY, message: `This needs ${lacks}.`, data: { requiredCapabilities } };
-    this.#client.response(`{"jsonrpc":"2.0","id":${message.idText},"error":${JSON.stringify(error)}}`, 400);
+    this.#client.response(errorResponse(message.idText, error), 400);
     this.abort();
   }
 
@@ -314,8 +316,8 @@ export class NewerCall implements ResponseControl {
   /** Never rejects. A call that is given up is cancelled first, and its questions are answered, where the session may serve others. */
   async #end(session: CallSession): Promise<void> {
     if (this.#isAbandoned) return;
-    for (const idText of this.#open) this.#post(refusal(idText, METHOD_NOT_FOUND, 'The call has ended.'));
-    this.#open.clear();
+    const error = { code: METHOD_NOT_FOUND, message: 'The call has ended.' };
+    for (const idText of this.#open) this.#post(errorResponse(idText, error));
     if (!this.#isAnswered) {
       const { idText } = this.#names;
       const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${idText}}}`;
@@ -335,11 +337,6 @@ function isForCall(method: string, logs: boolean): boolean {
     method !== 'notifications/elicitation/complete' &&
     method !== 'notifications/cancelled'
   );
-}
-
-/** JSON text of an error. */
-function refusal(idText: string, code: number, message: string): string {
-  return `{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify({ code, message })}}`;
 }
 
 /** As `-32021` names it; undefined for what no client can offer. */

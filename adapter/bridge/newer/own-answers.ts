@@ -1,5 +1,6 @@
 import { METHOD_NOT_FOUND, type Request } from '../../exchange/message.ts';
 import type { Upstream } from '../../exchange/upstream.ts';
+import { errorResponse } from '../wire/responses.ts';
 import { type CallSession, postMessage } from './call-session.ts';
 
 /** Each is a connection. A server that asks for more than it takes is not answered. */
@@ -17,8 +18,8 @@ export class OwnAnswers {
   /** -32601 where nobody takes questions, and `ping` as always (MCP 2025-11-25, ping). */
   unclaimed(session: CallSession, { method, idText }: Request): void {
     if (method === 'ping') return this.pong(session, idText);
-    const error = `{"code":${METHOD_NOT_FOUND},"message":"Nobody answers questions on this stream."}`;
-    this.post(session, `{"jsonrpc":"2.0","id":${idText},"error":${error}}`);
+    const message = 'Nobody answers questions on this stream.';
+    this.post(session, errorResponse(idText, { code: METHOD_NOT_FOUND, message }));
   }
 
   pong(session: CallSession, idText: string): void {

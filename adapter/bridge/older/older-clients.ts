@@ -16,7 +16,7 @@ import { credentialHeaders, credentialKey, identityOf } from '../wire/newer-requ
 import { OlderCall } from './older-call.ts';
 import { olderGreeting, takesSubscriptions } from './older-greeting.ts';
 import { OlderStreams } from './older-streams.ts';
-import { noSuchMethod } from '../wire/responses.ts';
+import { errorResponse, noSuchMethod } from '../wire/responses.ts';
 import { LOG_LEVELS } from '../wire/log-levels.ts';
 import type { QuestionLimits } from '../wire/question-limits.ts';
 import { Registry } from './registry.ts';
@@ -262,8 +262,7 @@ function ownAnswer({ method, idText, params }: Request): string | undefined {
 
 const emptyResult = (idText: string): string => `{"jsonrpc":"2.0","id":${idText},"result":{}}`;
 
-const invalidParams = (idText: string, message: string): string =>
-  `{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify({ code: -32602, message })}}`;
+const invalidParams = (idText: string, message: string): string => errorResponse(idText, { code: -32602, message });
 
 /** JSON text of the level in the parameters of `logging/setLevel` (JSON text). */
 function levelIn(params: string | null | undefined): string | undefined {

@@ -1,4 +1,5 @@
 import { MISSING_CAPABILITY } from '../older/refusals.ts';
+import { errorResponse } from '../wire/responses.ts';
 
 /** `inputRequests` of a result (JSON text), and the upstream's ids (JSON texts) by their keys. */
 export interface InputRequests {
@@ -20,5 +21,5 @@ export function pageRequests(pages: readonly string[]): InputRequests {
 export function needsPages(idText: string): string {
   const data = { requiredCapabilities: { elicitation: { url: {} } } };
   const error = { code: MISSING_CAPABILITY, message: 'This needs elicitation.url.', data };
-  return `{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify(error)}}`;
+  return errorResponse(idText, error);
 }
