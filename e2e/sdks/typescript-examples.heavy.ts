@@ -138,6 +138,9 @@ const lines = (said: string): string[] =>
     .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}(?:_\w+)*|\b[0-9a-f]{32}\b/g, 'ID')
     .split('\n')
     .map((line) => line.replace(/^> /, ''))
-    // Whether a task of 200 ms is ever seen at work depends on when it is asked for.
-    .filter((line) => !/^\W*(working)?$|^ +at |SSE stream disconnected|with session ID/.test(line))
+    // Whether a task of 200 ms is ever seen at work depends on when it is asked for, and whether a client that ends breaks
+    // off the opening of its stream, on when that began.
+    .filter(
+      (line) => !/^\W*(working)?$|^ +at |SSE stream disconnected|operation was aborted|with session ID/.test(line),
+    )
     .toSorted();
