@@ -24,6 +24,13 @@ export interface Target {
 }
 export type Attack = (target: Target) => Promise<void>;
 
+export interface AttackRun {
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly from: number;
+  readonly until: number;
+}
+
 async function open({ url }: Target): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

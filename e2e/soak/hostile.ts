@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { listen } from '../support/ports.ts';
-import { ATTACKS, type Target } from './attacks.ts';
+import { type AttackRun, ATTACKS, type Target } from './attacks.ts';
 import { HOSTILE_PAGES } from './hostile-api.ts';
 import { answerHostileSse, openHostileStream } from './hostile-sse.ts';
 import { answerHostile } from './hostile-upstream.ts';
@@ -12,15 +12,16 @@ const PAUSE_MS = 250;
 /** Attackers at one time, each at another place of the list. */
 const ATTACKERS = 3;
 
-/** How often each attack was run. */
-const runs: Record<string, number> = {};
+/** Every attack, in milliseconds since 1970. */
+const runs: AttackRun[] = [];
 
 async function attack(target: Target, first: number): Promise<never> {
   const attacks = Object.entries(ATTACKS);
   for (let next = first; ; next++) {
     const [name, run] = attacks[next % attacks.length] ?? ['', () => Promise.resolve()];
+    const from = Date.now();
     await run(target).catch(() => undefined);
-    runs[name] = (runs[name] ?? 0) + 1;
+    runs.push({ name, from, until: Date.now() });
     await delay(PAUSE_MS);
   }
 }

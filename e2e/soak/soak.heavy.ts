@@ -14,7 +14,7 @@ test('T17: hostile clients, upstreams and APIs end nothing, and good ones go on'
     { calmMs: 10_000, hostileMs: HOSTILE_MS, afterMs: 0 },
     () => undefined,
   );
-  expect(Object.keys(attacks).toSorted()).toEqual(Object.keys(ATTACKS).toSorted());
+  expect(new Set(attacks.map(({ name }) => name))).toEqual(new Set(Object.keys(ATTACKS)));
   for (const [name, { hostile, memory }] of Object.entries({ adapter, scraper })) {
     expect([name, hostile.failed]).toEqual([name, 0]);
     expect(hostile.count).toBeGreaterThan(HOSTILE_MS / 2000);

@@ -13,6 +13,7 @@ import { startAdapter } from '../support/adapter-process.ts';
 import { listen } from '../support/ports.ts';
 import { type RunningProcess, startProcess } from '../support/processes.ts';
 import { openRawClient, type RawClient } from '../support/raw-client.ts';
+import type { AttackRun } from './attacks.ts';
 import { HOSTILE_PAGES } from './hostile-api.ts';
 import { Stopwatch, type Times } from './stopwatch.ts';
 
@@ -63,8 +64,7 @@ export interface SoakReport {
   readonly direct: Pick<Program, 'calm' | 'hostile'>;
   readonly adapter: Program;
   readonly scraper: Program;
-  /** How often each attack was run. */
-  readonly attacks: Readonly<Record<string, number>>;
+  readonly attacks: readonly AttackRun[];
 }
 
 /**
@@ -132,7 +132,7 @@ export async function soak(
   const target = new URLSearchParams({ url: adapter.url, ...mounts, scraper: scraper.url });
   await fetch(`${evil}/begin?${target.toString()}`);
   const rough = await phase('hostile', hostileMs);
-  const attacks = (await (await fetch(`${evil}/runs`)).json()) as Record<string, number>;
+  const attacks = (await (await fetch(`${evil}/runs`)).json()) as AttackRun[];
   await hostile.stop();
   await phase('after', afterMs);
   const resident = { adapter: residentMib(adapter), scraper: residentMib(scraper) };

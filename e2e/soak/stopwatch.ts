@@ -7,6 +7,8 @@ export interface Times {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
+  /** When the longest was over, in milliseconds since 1970. */
+  readonly maxAt: number;
 }
 
 /** Times of work that is done again and again. */
@@ -14,9 +16,11 @@ export class Stopwatch {
   #times: number[] = [];
   #failed = 0;
   #reason: string | undefined;
+  #longest = { ms: 0, at: 0 };
 
   add(ms: number): void {
     this.#times.push(ms);
+    if (ms > this.#longest.ms) this.#longest = { ms, at: Date.now() };
   }
 
   /** Work that rejects, or says false, has failed; it counts with its time. */
@@ -41,10 +45,12 @@ export class Stopwatch {
       p50: at(0.5),
       p99: at(0.99),
       max: at(1),
+      maxAt: this.#longest.at,
     };
     this.#times = [];
     this.#failed = 0;
     this.#reason = undefined;
+    this.#longest = { ms: 0, at: 0 };
     return times;
   }
 }
