@@ -4,12 +4,11 @@ import type { AdapterError } from '../../errors.ts';
 import { MAX_FILES } from '../../files/uploads/upload-form.ts';
 import type { FileRecord } from '../../state/file-records.ts';
 import { Html, markup } from './upload-page-html.ts';
-import { uploadPageScript } from './upload-page-script.ts';
+import { UPLOAD_PAGE_SCRIPT } from './upload-page-script.ts';
 import { UPLOAD_PAGE_STYLE } from './upload-page-style.ts';
 
-const SCRIPT = `(${uploadPageScript.toString()})(globalThis);`;
 /** Nothing may come between the tags and what is hashed. */
-const SCRIPT_ELEMENT = new Html(`<script>${SCRIPT}</script>`);
+const SCRIPT_ELEMENT = new Html(`<script>${UPLOAD_PAGE_SCRIPT}</script>`);
 const STYLE_ELEMENT = new Html(`<style>${UPLOAD_PAGE_STYLE}</style>`);
 const hashOf = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
 
@@ -18,7 +17,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': [
     "default-src 'none'",
-    `script-src ${hashOf(SCRIPT)}`,
+    `script-src ${hashOf(UPLOAD_PAGE_SCRIPT)}`,
     `style-src ${hashOf(UPLOAD_PAGE_STYLE)}`,
     "connect-src 'self'",
     "form-action 'self'",

@@ -75,6 +75,16 @@ export class RedisKeys {
     return `${this.#base}:leases:${name}`;
   }
 
+  /** What scripts about the calls of a session take, in this order. */
+  callsOf(name: string): string[] {
+    return [this.session(name), this.leases(name), this.active, this.inFlight];
+  }
+
+  /** What scripts about a session and its end take, in this order. */
+  allOf(name: string): string[] {
+    return [...this.callsOf(name), this.tombstones];
+  }
+
   /** Hash: the session's files, and like `fileTotals` their totals in fields that begin with #. */
   files(name: string): string {
     return `${this.#base}:files:${name}`;

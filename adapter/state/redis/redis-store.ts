@@ -10,6 +10,7 @@ import type { RedisKeySpace } from './redis-key-space.ts';
 import { RedisKeys } from './redis-keys.ts';
 import { RedisFirstTexts } from './redis-first-texts.ts';
 import { RedisNonces } from './redis-nonces.ts';
+import { FILES_GRACE_MS, RedisSessionSweeps, TOMBSTONE_GRACE_MS } from './redis-session-sweeps.ts';
 import * as scripts from './redis-scripts.ts';
 import { decodeBaseline, decodeSession, encodeSession, renewedAt } from './redis-session.ts';
 import { newSecret } from '../secret.ts';
@@ -28,14 +29,7 @@ import { kept, MAX_SUBSCRIPTION_TEXT, MAX_SUBSCRIPTIONS, seenBy, WORKSPACE_PROTO
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Tombstones stay readable so long after their end, for the cleanup that removes their files. */
-const TOMBSTONE_GRACE_MS = DAY_MS;
 const PROBE_TTL_MS = 60_000;
-/**
- * What is known of files outlives the session by so much, that is, the grace of its tombstone too: the cleanup finds
- * all files of a session that has gone.
- */
-const FILES_GRACE_MS = 2 * DAY_MS;
 /** What was signed with a secret, such as a link to an artifact, holds as long as the secret. */
 const SECRET_TTL_MS = 365 * DAY_MS;
 const PAGE = 100;
@@ -62,6 +56,7 @@ export class RedisStore implements StateStore {
   readonly callLimits: RedisCallLimits;
   readonly #connection: RedisConnection;
   readonly #keys: RedisKeys;
+  readonly #sweeps: RedisSessionSweeps;
   readonly #keySpace: RedisStoreOptions['keySpace'];
   readonly #clock: StoreClock;
   readonly #sessionTtlMs: number;
@@ -81,6 +76,7 @@ export class RedisStore implements StateStore {
     this.#filesTtlMs = this.#keyTtlMs + FILES_GRACE_MS;
     this.files = new RedisFiles(new RedisFileSteps(connection, this.#keys, this.#filesTtlMs), this.#clock);
     this.nonces = new RedisNonces(connection, this.#keys);
+    this.#sweeps = new RedisSessionSweeps(connection, this.#keys, this.#keyTtlMs);
     this.firstTexts = new RedisFirstTexts(connection, this.#keys);
     this.callLimits = new RedisCallLimits(connection, this.#keys);
     // It may lead to another server. What fails is tried again by the next health check.
@@ -110,7 +106,7 @@ export class RedisStore implements StateStore {
     const values = [name, record.lastActiveAt, this.#keyTtlMs, this.#filesTtlMs, ...encodeSession(record)];
     const { reservations, servers, workspaces } = this.#keys;
     const index = record.protocolVersion === WORKSPACE_PROTOCOL ? [workspaces] : [];
-    await this.#run(scripts.OPEN, [...this.#allOf(name), reservations, servers, ...index], values);
+    await this.#run(scripts.OPEN, [...this.#keys.allOf(name), reservations, servers, ...index], values);
   }
 
   async find(key: SessionKey, caller: Caller): Promise<Found> {
@@ -133,7 +129,7 @@ export class RedisStore implements StateStore {
     const { now } = caller;
     const { id, until, maxInFlight, isUncounted = false, taking } = call;
     const values = [name, caller.principal, now, id, until, maxInFlight ?? '', this.#keyTtlMs, now - HOUR_MS];
-    const keys = this.#callsOf(name);
+    const keys = this.#keys.callsOf(name);
     if (taking !== undefined) keys.push(...keysOf(this.#keys, taking));
     const ofLimits = taking === undefined ? [] : valuesOf(taking);
     const reply = await this.#run(scripts.ENTER, keys, [...values, isUncounted ? 1 : 0, ...ofLimits]);
@@ -147,7 +143,7 @@ export class RedisStore implements StateStore {
       Array.from(bySession, async ([name, group]) => {
         const leases = group.flatMap(({ lease }) => [lease.id, lease.until]);
         const values = [name, now, this.#keyTtlMs, now - HOUR_MS, ...leases];
-        const renewed = await this.#run(scripts.RENEW, this.#callsOf(name), values);
+        const renewed = await this.#run(scripts.RENEW, this.#keys.callsOf(name), values);
         if (renewed === 1) await this.files.keep(this.#keys.parse(name));
       }),
     );
@@ -155,7 +151,7 @@ export class RedisStore implements StateStore {
 
   async leave(key: SessionKey, leaseId: string, now: number, places: HeldPlaces['places'] = []): Promise<void> {
     const name = this.#keys.name(key);
-    const keys = [...this.#callsOf(name), ...placeKeys(this.#keys, places)];
+    const keys = [...this.#keys.callsOf(name), ...placeKeys(this.#keys, places)];
     await this.#run(scripts.LEAVE, keys, [name, leaseId, now, ...callsOf(places)]);
   }
 
@@ -212,47 +208,25 @@ export class RedisStore implements StateStore {
 
   async remove(key: SessionKey): Promise<SessionRecord | undefined> {
     const name = this.#keys.name(key);
-    return decodeSession(key, await this.#run(scripts.REMOVE, this.#allOf(name), [name]))?.record;
+    return decodeSession(key, await this.#run(scripts.REMOVE, this.#keys.allOf(name), [name]))?.record;
   }
 
   async invalidate(key: SessionKey, reason: string, expiresAt: number): Promise<boolean> {
     const name = this.#keys.name(key);
     const values = [name, reason, expiresAt, Math.ceil(expiresAt + TOMBSTONE_GRACE_MS)];
-    return (await this.#run(scripts.INVALIDATE, this.#allOf(name), values)) === 1;
+    return (await this.#run(scripts.INVALIDATE, this.#keys.allOf(name), values)) === 1;
   }
 
-  async expireIdle(options: {
-    now: number;
-    idleBefore: number;
-    tombstoneUntil: number | null;
-    limit: number;
-  }): Promise<SessionRecord[]> {
-    const { now, idleBefore, tombstoneUntil, limit } = options;
-    const until = (graceMs: number) => (tombstoneUntil === null ? '' : Math.ceil(tombstoneUntil + graceMs));
-    const values = [now, idleBefore, tombstoneUntil ?? '', until(TOMBSTONE_GRACE_MS), until(FILES_GRACE_MS)];
-    const { servers, fileSessions, fileTotals, uploads, artifacts, pendingFiles } = this.#keys;
-    const ofFiles = [servers, fileSessions, fileTotals, uploads, artifacts, pendingFiles];
-    const expire = (name: string) => {
-      const keys = [...this.#allOf(name), this.#keys.files(name), ...ofFiles];
-      return this.#run(scripts.EXPIRE_IDLE, keys, [name, ...values]);
-    };
-    return this.#endMembers(this.#keys.active, `(${idleBefore}`, limit, expire);
+  expireIdle(options: Parameters<RedisSessionSweeps['idle']>[0]): Promise<SessionRecord[]> {
+    return this.#sweeps.idle(options);
   }
 
-  async expireWorkspaces(options: { now: number; idleBefore: number; limit: number }): Promise<SessionRecord[]> {
-    const { now, idleBefore, limit } = options;
-    const { workspaces } = this.#keys;
-    return this.#endMembers(workspaces, `(${idleBefore}`, limit, (name) => {
-      const keys = [...this.#allOf(name), workspaces, this.#keys.files(name)];
-      return this.#run(scripts.EXPIRE_WORKSPACE, keys, [name, now, idleBefore, this.#keyTtlMs]);
-    });
+  expireWorkspaces(options: Parameters<RedisSessionSweeps['workspaces']>[0]): Promise<SessionRecord[]> {
+    return this.#sweeps.workspaces(options);
   }
 
-  async expireTombstones({ now, limit }: { now: number; limit: number }): Promise<SessionRecord[]> {
-    const { tombstones } = this.#keys;
-    return this.#endMembers(tombstones, now, limit, (name) =>
-      this.#run(scripts.EXPIRE_TOMBSTONE, [this.#keys.session(name), tombstones], [name, now]),
-    );
+  expireTombstones(options: Parameters<RedisSessionSweeps['tombstones']>[0]): Promise<SessionRecord[]> {
+    return this.#sweeps.tombstones(options);
   }
 
   async active({ offset, limit }: { offset: number; limit: number }): Promise<SessionRecord[]> {
@@ -284,7 +258,7 @@ export class RedisStore implements StateStore {
       let names: string[];
       do {
         names = await this.#connection.run((redis) => redis.zrange(index, '0', String(PAGE - 1)));
-        await Promise.all(names.map((name) => this.#run(scripts.REMOVE, this.#allOf(name), [name])));
+        await Promise.all(names.map((name) => this.#run(scripts.REMOVE, this.#keys.allOf(name), [name])));
       } while (names.length > 0);
     }
     await this.#connection.run((redis) => redis.del(reservations, inFlight, servers, workspaces));
@@ -331,42 +305,8 @@ export class RedisStore implements StateStore {
     return this.#connection.script(script, keys, values);
   }
 
-  /**
-   * Takes a step for each session that an index has up to `max`, until `limit` have ended. Those that are kept for
-   * their calls or files (1) stay at the front of the index and are passed over.
-   */
-  async #endMembers(
-    index: string,
-    max: string | number,
-    limit: number,
-    end: (name: string) => Promise<RedisReply>,
-  ): Promise<SessionRecord[]> {
-    const ended: SessionRecord[] = [];
-    let kept = 0;
-    while (ended.length < limit) {
-      const page = Math.min(PAGE, limit - ended.length);
-      const names = await this.#connection.run((redis) => redis.zrangebyscore(index, '-inf', max, 'LIMIT', kept, page));
-      if (names.length === 0) break;
-      for (const [place, reply] of (await Promise.all(names.map(end))).entries()) {
-        const session = decodeSession(this.#keys.parse(names[place] ?? ''), reply);
-        if (session !== undefined) ended.push(session.record);
-        if (reply === 1) kept += 1;
-      }
-    }
-    return ended;
-  }
-
   #hash(key: SessionKey): string {
     return this.#keys.session(this.#keys.name(key));
-  }
-
-  #callsOf(name: string): string[] {
-    const { active, inFlight } = this.#keys;
-    return [this.#keys.session(name), this.#keys.leases(name), active, inFlight];
-  }
-
-  #allOf(name: string): string[] {
-    return [...this.#callsOf(name), this.#keys.tombstones];
   }
 
   /** Sessions last active before this time have expired in Redis; only the index still names them. */

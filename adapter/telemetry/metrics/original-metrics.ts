@@ -1,0 +1,203 @@
+import type { MetricDefinition } from '../../../lib/metrics/metric-definition.ts';
+
+/** Answers from memory take milliseconds, tools that think take minutes. */
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+const HTTP = [
+  'server_id',
+  'http.request.method',
+  'adapter.route_group',
+  'http.response.status_code',
+  'http.response.status_class',
+] as const;
+const TOOL_CALL = ['server_id', 'tool_name', 'result'] as const;
+const PING = ['server_id', 'result', 'state_before_probe'] as const;
+const DOWNLOAD = ['server_id', 'result', 'auth_mode'] as const;
+
+/** What dashboards of the original know, with the names, units and attributes that these were made for (specification, section 2.2). */
+export const ORIGINAL_METRICS = {
+  httpRequests: {
+    name: 'adapter_http_requests_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'HTTP requests by server, method, route and status.',
+    attributes: HTTP,
+  },
+  httpDuration: {
+    name: 'adapter_http_request_duration_seconds',
+    instrument: 'histogram',
+    unit: 's',
+    description: 'From the arrival of an HTTP request until its answer has left; streams opened with GET have none.',
+    attributes: HTTP,
+    bounds: SECONDS,
+  },
+  uploadBatches: {
+    name: 'adapter_upload_batches_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'Uploads that were accepted, each of one or more files.',
+    attributes: ['server_id'],
+  },
+  uploadFiles: {
+    name: 'adapter_upload_files_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'Files of uploads that were accepted.',
+    attributes: ['server_id'],
+  },
+  uploadBytes: {
+    name: 'adapter_upload_bytes_total',
+    instrument: 'counter',
+    unit: 'By',
+    description: 'Bytes of the files of uploads that were accepted.',
+    attributes: ['server_id'],
+  },
+  uploadFailures: {
+    name: 'adapter_upload_failures_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'Uploads, and uses of uploads by tools, that failed, by reason.',
+    attributes: ['server_id', 'reason'],
+  },
+  authRejections: {
+    name: 'adapter_auth_rejections_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'Requests that were refused because of their token or signed URL.',
+    attributes: ['server_id', 'reason', 'adapter.route_group'],
+  },
+  requestRejections: {
+    name: 'adapter_request_rejections_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'Requests that were refused because of the state of the adapter, an upstream or a session.',
+    attributes: [
+      'server_id',
+      'adapter.route_group',
+      'reason',
+      'http.response.status_code',
+      'http.response.status_class',
+    ],
+  },
+  toolCalls: {
+    name: 'adapter_upstream_tool_calls_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'Tool calls by result: success, error, timeout.',
+    attributes: TOOL_CALL,
+  },
+  toolCallDuration: {
+    name: 'adapter_upstream_tool_call_duration_seconds',
+    instrument: 'histogram',
+    unit: 's',
+    description: 'How long tool calls took, until their answer had left.',
+    attributes: TOOL_CALL,
+    bounds: SECONDS,
+  },
+  pings: {
+    name: 'adapter_upstream_ping_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'Pings of upstreams by result, and by the state of the circuit breaker before.',
+    attributes: PING,
+  },
+  pingLatency: {
+    name: 'adapter_upstream_ping_latency_seconds',
+    instrument: 'histogram',
+    unit: 's',
+    description: 'How long pings of upstreams took.',
+    attributes: PING,
+    bounds: SECONDS,
+  },
+  breakerState: {
+    name: 'adapter_upstream_circuit_breaker_state',
+    instrument: 'gauge',
+    unit: '1',
+    description: 'Circuit breaker of an upstream: 0 closed, 1 half open, 2 open.',
+    attributes: ['server_id'],
+  },
+  policyTransitions: {
+    name: 'adapter_persistence_policy_transitions_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'What state_persistence.unavailable_policy has led to.',
+    attributes: ['server_id', 'action', 'source', 'policy', 'configured_backend'],
+  },
+  nonceOperations: {
+    name: 'adapter_nonce_operations_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'Nonces of signed upload URLs that were reserved or used up.',
+    attributes: ['server_id', 'operation', 'result', 'backend'],
+  },
+  uploadCredentials: {
+    name: 'adapter_upload_credentials_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'Signed upload URLs that were issued or checked.',
+    attributes: ['server_id', 'operation', 'result', 'backend'],
+  },
+  downloads: {
+    name: 'adapter_artifact_downloads_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'Downloads of artifacts by result.',
+    attributes: DOWNLOAD,
+  },
+  downloadBytes: {
+    name: 'adapter_artifact_download_bytes_total',
+    instrument: 'counter',
+    unit: 'By',
+    description: 'Bytes of artifacts that were sent.',
+    attributes: DOWNLOAD,
+  },
+  downloadDuration: {
+    name: 'adapter_artifact_download_duration_seconds',
+    instrument: 'histogram',
+    unit: 's',
+    description: 'How long downloads of artifacts took.',
+    attributes: DOWNLOAD,
+    bounds: SECONDS,
+  },
+  wiringRuns: {
+    name: 'adapter_adapter_wiring_runs_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'Attempts to reach a server before clients use it: ready, retry.',
+    attributes: ['server_id', 'result'],
+  },
+  notReadyServers: {
+    name: 'adapter_adapter_wiring_not_ready_servers',
+    instrument: 'gauge',
+    unit: '1',
+    description: 'Servers whose upstream does not answer.',
+    attributes: ['server_id'],
+  },
+  cleanupCycles: {
+    name: 'adapter_cleanup_cycles_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'Passes of the cleanup: ok, error.',
+    attributes: ['server_id', 'status'],
+  },
+  cleanupRemoved: {
+    name: 'adapter_cleanup_removed_records_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'What the cleanup has removed.',
+    attributes: ['server_id', 'bucket'],
+  },
+  sessionEvents: {
+    name: 'adapter_sessions_lifecycle_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'What has become of sessions.',
+    attributes: ['event', 'server_id'],
+  },
+  drifts: {
+    name: 'adapter_tool_definition_drift_total',
+    instrument: 'counter',
+    unit: '1',
+    description: 'Tools that had changed since their session saw them first, by what followed.',
+    attributes: ['server_id', 'mode', 'block_strategy', 'outcome'],
+  },
+} as const satisfies Readonly<Record<string, MetricDefinition>>;
