@@ -81,29 +81,12 @@ export function createOperator({ options, credentials, log, version, instance = 
     onError: (error) => log.warn({ err: error, lease: lease.name }, 'the lease cannot be had now'),
   });
 
-  /** What only one operator does at a time. */
   const lead = async (leading: () => boolean, signal: AbortSignal, stopping: AbortSignal): Promise<void> => {
     log.info({ identity }, 'leading');
     const lost = new AbortController();
     const guarded = leaderGatedClient(api, leading, lost.signal);
-    const events = new EventRecorder({
-      api: guarded,
-      instance,
-      suffix: () => randomUUID().replaceAll('-', ''),
-      onError: (error) => log.debug({ err: error }, 'an Event could not be written'),
-    });
-    const hooks = hooksOf(metrics);
-    await using taskRunner = new WorkerTaskRunner();
-    const deps: ControllerDeps = { api: guarded, caches, events, log, hooks, taskRunner, options, version };
-    await using adapters = mcpAdapterController(deps);
-    await using groups = scrapeGroupController(deps);
-    const controllers = [adapters.controller, groups.controller];
-    for (const controller of controllers) controller.start(lost.signal);
-    await aborted(signal);
-    // Whoever is told to stop finishes what it has begun; whoever may have lost the lead must not.
-    if (!stopping.aborted) lost.abort(signal.reason);
-    await Promise.all(controllers.map((controller) => controller.stop()));
-    await events.flush();
+    const deps = { api: guarded, caches, log, hooks: hooksOf(metrics), options, version };
+    await runControllers(deps, { instance, signal, stopping, lost });
     log.info({ identity }, 'no longer leading');
   };
 
@@ -135,6 +118,40 @@ export function createOperator({ options, credentials, log, version, instance = 
       await metrics.close();
     },
   };
+}
+
+interface Leading {
+  readonly instance: string;
+  /** Aborts when the lead ends, or is in doubt. */
+  readonly signal: AbortSignal;
+  /** Aborts when the operator is told to stop. */
+  readonly stopping: AbortSignal;
+  /** Ends what is under way. */
+  readonly lost: AbortController;
+}
+
+/** What only one operator does at a time, until `signal` aborts. */
+async function runControllers(
+  deps: Omit<ControllerDeps, 'events' | 'taskRunner'>,
+  { instance, signal, stopping, lost }: Leading,
+): Promise<void> {
+  const { api, log } = deps;
+  const events = new EventRecorder({
+    api,
+    instance,
+    suffix: () => randomUUID().replaceAll('-', ''),
+    onError: (error) => log.debug({ err: error }, 'an Event could not be written'),
+  });
+  await using taskRunner = new WorkerTaskRunner();
+  await using adapters = mcpAdapterController({ ...deps, events, taskRunner });
+  await using groups = scrapeGroupController({ ...deps, events, taskRunner });
+  const controllers = [adapters.controller, groups.controller];
+  for (const controller of controllers) controller.start(lost.signal);
+  await aborted(signal);
+  // Whoever is told to stop finishes what it has begun; whoever may have lost the lead must not.
+  if (!stopping.aborted) lost.abort(signal.reason);
+  await Promise.all(controllers.map((controller) => controller.stop()));
+  await events.flush();
 }
 
 const CRD_CHECK_MS = 10 * 60_000;

@@ -49,7 +49,7 @@ export interface App {
 
 /** Builds the scraper from its configuration: every part is made here and given only what it needs. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { configPath, loaded, env, logger, version } = options;
+  const { loaded, env, logger, version } = options;
   let draining = false;
   let redact = withPlaceholders(loaded.places);
 
@@ -59,22 +59,9 @@ export async function createApp(options: AppOptions): Promise<App> {
   opening.defer(async () => references?.stop());
   const scraper = await createScraper({ config: loaded.config, env, logger, version, shard: options.shard });
   opening.defer(() => scraper.stop());
-  const settings = JSON.stringify(loaded.config.scraper);
-  const file = new ConfigFile(loaded, {
-    path: configPath,
-    env,
-    keepGoing: options.keepGoing === true,
-    onChange(next) {
-      redact = withPlaceholders(next.places);
-      scraper.replace(next);
-      logger.info({ config_hash: next.hash, sources: next.config.sources.length }, 'the configuration has changed');
-      for (const { path, message } of next.warnings) logger.warn({ path }, message);
-      for (const { path, message } of next.leftOut ?? []) logger.error({ path }, `this source is left out: ${message}`);
-      if (JSON.stringify(next.config.scraper) !== settings) {
-        logger.warn('what has changed in the section scraper applies from the next start on');
-      }
-    },
-    onError: (problem) => logger.error({ problem }, 'configuration reload failed: keeping the previous one'),
+  const file = watchedConfig(options, (next) => {
+    redact = withPlaceholders(next.places);
+    scraper.replace(next);
   });
   opening.defer(() => file.stop());
 
@@ -132,6 +119,30 @@ export async function createApp(options: AppOptions): Promise<App> {
       await references?.stop();
     },
   };
+}
+
+/** The configuration's file, from which `onChange` gets each new content, and the log what has changed. */
+function watchedConfig(
+  { configPath: path, loaded, env, logger, keepGoing = false }: AppOptions,
+  onChange: (next: LoadedConfig) => void,
+): ConfigFile {
+  const settings = JSON.stringify(loaded.config.scraper);
+  return new ConfigFile(loaded, {
+    path,
+    env,
+    keepGoing,
+    onChange(next) {
+      onChange(next);
+      logger.info({ config_hash: next.hash, sources: next.config.sources.length }, 'the configuration has changed');
+      for (const { path: at, message } of next.warnings) logger.warn({ path: at }, message);
+      for (const { path: at, message } of next.leftOut ?? [])
+        logger.error({ path: at }, `this source is left out: ${message}`);
+      if (JSON.stringify(next.config.scraper) !== settings) {
+        logger.warn('what has changed in the section scraper applies from the next start on');
+      }
+    },
+    onError: (problem) => logger.error({ problem }, 'configuration reload failed: keeping the previous one'),
+  });
 }
 
 /** The secrets with one more, as the same list while nothing has changed: every line of the log asks for it. */

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Environment } from '../lib/references/reference.ts';
-import { scraperSecrets } from '../crds/config/scraper-file/redact.ts';
 import type { ScraperConfig, ScraperSettings } from '../crds/config/scraper-file/scraper.ts';
 import { connectRulesFrom } from '../lib/net/guarded-connect.ts';
 import { observeNode } from '../lib/metrics/node-metrics.ts';
+import { KnownSecrets } from './known-secrets.ts';
 import { RetryBuffer } from './window/retry-buffer.ts';
 import { MemoryBudget, memoryForAnswers, memoryForSeries } from './limits/memory-budget.ts';
 import { Scraper } from './scraper.ts';
@@ -21,13 +21,13 @@ import { HostRateLimiter, limitsOf, LocalCounter, type RequestCounter } from './
 import { sourceUrl } from './requests/parameters.ts';
 import { TokenCache } from './requests/token-cache.ts';
 import { proxiesFrom, UndiciClient } from './requests/undici-client.ts';
-import { unobserved } from './run/run-observer.ts';
+import { type RunObserver, unobserved } from './run/run-observer.ts';
 import { Scheduler } from './source/scheduler.ts';
 import { selfObserver } from './run/self-observer.ts';
 import { openDryRunState } from './state/dry-run-state.ts';
 import { openState } from './state/open-state.ts';
 import { Semaphore } from './limits/semaphore.ts';
-import { StateHolder } from './state/state-holder.ts';
+import { StateHolder, type StateHolderOptions } from './state/state-holder.ts';
 import { Maintenance } from './maintenance.ts';
 
 export interface ScraperOptions {
@@ -65,41 +65,20 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
   const emitter = await createEmitter(settings, { env, logger, now, refreshMs: metricsMs });
   const telemetry = settings.enableSelfTelemetry && !settings.dryRun ? new SelfTelemetry(emitter, now) : undefined;
   if (telemetry !== undefined) opening.use(observeNode(telemetry));
-  const observer = telemetry === undefined ? unobserved : selfObserver(telemetry);
   const scheduler = new Scheduler(() => Date.now());
-  const store = settings.fingerprintStore;
-  const state: StateHolder = new StateHolder({
-    openState: () =>
-      settings.dryRun
-        ? openDryRunState(store, { pod })
-        : openState(store, { pod, clock, onError: (error) => state.onError(error) }),
-    logger,
-    clock,
-    random,
-  });
+  const state = stateHolder(settings, { pod, logger, clock, random });
   const maintenance = new Maintenance({
     scheduler,
     logger,
     now,
     random,
-    backend: store.backend,
-    cleanUpMs: store.cleanupIntervalSeconds * 1000,
+    backend: settings.fingerprintStore.backend,
+    cleanUpMs: settings.fingerprintStore.cleanupIntervalSeconds * 1000,
     telemetry,
     telemetryMs: metricsMs,
     sources: () => scraper.sources(),
   });
-
-  const secrets = new Set<string>();
-  let known: readonly string[] = [];
-  let ordered: readonly string[] = [];
-  const allSecrets = (): readonly string[] => {
-    // Asked for with every line of the log, and seldom different.
-    const all = [...secrets, ...tokens.secrets()];
-    if (all.length === known.length && all.every((secret, index) => secret === known[index])) return ordered;
-    known = all;
-    ordered = all.toSorted((a, b) => b.length - a.length);
-    return ordered;
-  };
+  const secrets = new KnownSecrets(() => tokens.secrets());
   const counter = sharedCounter(state);
   let rateLimiter = new HostRateLimiter(new Map(), counter, now);
 
@@ -113,13 +92,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
     suspects: new Semaphore(1),
     scheduler,
     maintenance,
-    observer: {
-      ...observer,
-      stateFailed() {
-        state.noteTrouble();
-        observer.stateFailed();
-      },
-    },
+    observer: observerOf(telemetry, state),
     logger,
     now,
     random,
@@ -131,20 +104,31 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
       rateLimiter,
       parse,
       records,
-      secrets: allSecrets,
+      secrets: secrets.all,
       now,
     }),
     onConfig(next) {
-      for (const secret of scraperSecrets(next)) secrets.add(secret);
+      secrets.add(next);
       const sources = usable(next);
       rateLimiter = new HostRateLimiter(limitsOf(sources), counter, now);
       permits.setSources(sources.map((source) => ({ source: source.name, host: new URL(sourceUrl(source)).host })));
     },
-    secrets: allSecrets,
+    secrets: secrets.all,
     close: () => opened.disposeAsync(),
   });
   const opened = opening.move();
   return scraper;
+}
+
+function observerOf(telemetry: SelfTelemetry | undefined, state: StateHolder): RunObserver {
+  const observer = telemetry === undefined ? unobserved : selfObserver(telemetry);
+  return {
+    ...observer,
+    stateFailed() {
+      state.noteTrouble();
+      observer.stateFailed();
+    },
+  };
 }
 
 async function createEmitter(
@@ -160,6 +144,21 @@ async function createEmitter(
     maxSeriesBytes: memoryForSeries(),
     warn: (message) => logger.warn({ error: message }, 'export'),
   });
+}
+
+function stateHolder(
+  { dryRun, fingerprintStore: store }: ScraperSettings,
+  options: Omit<StateHolderOptions, 'openState'> & { readonly pod: string },
+): StateHolder {
+  const { pod, clock } = options;
+  const holder: StateHolder = new StateHolder({
+    ...options,
+    openState: () =>
+      dryRun
+        ? openDryRunState(store, { pod })
+        : openState(store, { pod, clock, onError: (error) => holder.onError(error) }),
+  });
+  return holder;
 }
 
 /** Counts here until the state is open. */

@@ -23,7 +23,7 @@ const MIN_SECRET_CHARS = 4;
 /**
  * JSON lines on standard output, each with the time and the level by name. No line holds one of the secrets, which are
  * asked for anew for each line, because a new configuration brings new ones: the same list while nothing has changed.
- * @param told what else is done to each line
+ * @param redact what else is done to each line
  */
 export function createLogger(
   level: ScraperSettings['logLevel'],

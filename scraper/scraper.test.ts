@@ -121,6 +121,7 @@ describe('sources of a configuration', SIDE_BY_SIDE, () => {
     const scraper = await kit.create(kit.config(auth('first-secret')));
     scraper.replace(loaded(kit.config(auth('the-second-secret'))));
     expect(scraper.secrets()).toEqual(['the-second-secret', 'first-secret']);
+    expect(scraper.secrets()).toBe(scraper.secrets());
   });
 });
 

@@ -51,22 +51,7 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
       return withReasons(() => answer(call, asked));
     },
   });
-  const trigger = async (_: Call, { name }: Source): Promise<Answer> => {
-    const result = await scraper.trigger(name);
-    if (result !== 'done' && result !== 'failed') throw notTriggered(result, name);
-    const [run] = scraper.runs(name);
-    return ok({ status: 'triggered', source: name, result, run: run === undefined ? null : runView(run) });
-  };
-  const notTriggered = (result: Exclude<TriggerResult, 'done' | 'failed'>, name: string): Refusal => {
-    if (result === 'elsewhere') {
-      const pod = podOf(name, scraper.pods().live);
-      return new Refusal(421, `The source belongs to another pod${pod === undefined ? '' : `, ${pod}`}; ask that one`);
-    }
-    if (result === 'unusable') {
-      return new Refusal(409, `The source cannot run: ${statusOf(name)?.unusable ?? 'its configuration is unusable'}`);
-    }
-    return new Refusal(409, result === 'paused' ? 'The source is paused; resume it first' : 'The source is running');
-  };
+  const trigger = (_: Call, { name }: Source): Promise<Answer> => triggered(scraper, name);
 
   return [
     get('/config', () => configView(config())),
@@ -113,6 +98,25 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
       return ok({ status: 'retried', source: name, ...(await scraper.retryDead(name)) });
     }),
   ];
+}
+
+async function triggered(scraper: AdminScraper, name: string): Promise<Answer> {
+  const result = await scraper.trigger(name);
+  if (result !== 'done' && result !== 'failed') throw notTriggered(result, scraper, name);
+  const [run] = scraper.runs(name);
+  return ok({ status: 'triggered', source: name, result, run: run === undefined ? null : runView(run) });
+}
+
+function notTriggered(result: Exclude<TriggerResult, 'done' | 'failed'>, scraper: AdminScraper, name: string): Refusal {
+  if (result === 'elsewhere') {
+    const pod = podOf(name, scraper.pods().live);
+    return new Refusal(421, `The source belongs to another pod${pod === undefined ? '' : `, ${pod}`}; ask that one`);
+  }
+  if (result === 'unusable') {
+    const status = scraper.sources().find((one) => one.name === name);
+    return new Refusal(409, `The source cannot run: ${status?.unusable ?? 'its configuration is unusable'}`);
+  }
+  return new Refusal(409, result === 'paused' ? 'The source is paused; resume it first' : 'The source is running');
 }
 
 /** The live pods, and which sources each of them runs. Those that cannot run are nobody's. */

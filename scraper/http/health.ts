@@ -58,7 +58,7 @@ export function healthObject(parts: {
   };
 }
 
-/** @param told writes hosts in errors as the configuration does */
+/** @param redact writes hosts in errors as the configuration does */
 export const sourceHealth = (status: SourceStatus, redact: Redact): SourceHealth => ({
   name: status.name,
   last_scrape: status.lastRun?.toISOString() ?? null,

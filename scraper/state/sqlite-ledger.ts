@@ -15,7 +15,7 @@ import type {
 import { SqliteDatabase } from './sqlite-database.ts';
 import type { SqliteSettings } from './sqlite-database.ts';
 import { SqliteFingerprints } from './sqlite-fingerprints.ts';
-import { SqliteStatements } from './sqlite-statements.ts';
+import { prepareStatements, type SqliteStatements } from './sqlite-statements.ts';
 import type { Row } from './sqlite-statements.ts';
 
 /** The only owner there is: one process has the file. */
@@ -29,7 +29,7 @@ export class SqliteLedger implements Ledger {
 
   constructor(settings: SqliteSettings) {
     this.#database = new SqliteDatabase(settings);
-    this.#sql = new SqliteStatements(this.#database.connection);
+    this.#sql = prepareStatements(this.#database.connection);
     this.#fingerprints = new SqliteFingerprints(this.#database.connection);
   }
 

@@ -32,7 +32,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const greet = (signal = forever) => handshake.probeHandshake({ origin, mountPath: '/mcp' }, signal);
+const probe = (signal = forever) => handshake.probeHandshake({ origin, mountPath: '/mcp' }, signal);
 const json =
   (status: number, body: object, headers: Record<string, string> = {}): typeof answer =>
   (_, response) =>
@@ -41,7 +41,7 @@ const json =
 describe('a handshake', () => {
   it('opens a session as a client does, and ends it', async () => {
     answer = json(200, result, { 'mcp-session-id': 's1' });
-    expect(await greet()).toEqual({ ok: true });
+    expect(await probe()).toEqual({ ok: true });
     const [opening, closing] = requests;
     expect(opening?.headers).toMatchObject({ accept: 'application/json, text/event-stream' });
     expect(JSON.parse(opening?.body ?? '')).toMatchObject({
@@ -56,7 +56,7 @@ describe('a handshake', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(`: hello\n\nid: 1\ndata:\n\nevent: message\ndata: ${JSON.stringify(result)}\n\n`);
     };
-    expect(await greet()).toEqual({ ok: true });
+    expect(await probe()).toEqual({ ok: true });
   });
 
   it.each<[string, number, object, object]>([
@@ -115,7 +115,7 @@ describe('a handshake', () => {
     ],
   ])('tells that %s', async (_, status, body, expected) => {
     answer = json(status, body);
-    expect(await greet()).toEqual(expected);
+    expect(await probe()).toEqual(expected);
   });
 
   it('T5: connects to no metadata service, whatever address a pod says it has', async () => {
@@ -129,7 +129,7 @@ describe('a handshake', () => {
   it('T17: reads no answer that nests without end', async () => {
     answer = (_, response) =>
       response.end(JSON.stringify(result).replace('{', `{"x":${'['.repeat(10_000)}${']'.repeat(10_000)},`));
-    expect(await greet()).toMatchObject({ ok: false });
+    expect(await probe()).toMatchObject({ ok: false });
   });
 
   it('tells that nobody is there', async () => {
@@ -140,7 +140,7 @@ describe('a handshake', () => {
   it('ends with the operator', async () => {
     const stop = new AbortController();
     answer = () => stop.abort(new Error('the operator stops'));
-    await expect(greet(stop.signal)).rejects.toThrow('the operator stops');
+    await expect(probe(stop.signal)).rejects.toThrow('the operator stops');
   });
 
   it('gives up after its time, which is told, and says what may be in the way', async () => {
@@ -148,7 +148,7 @@ describe('a handshake', () => {
     handshake = createHandshake('1.2.3', 300);
     answer = () => {};
     const began = performance.now();
-    expect(await greet()).toEqual({
+    expect(await probe()).toEqual({
       ok: false,
       message: expect.stringContaining('did not answer within 0.3 s; if its NetworkPolicy'),
     });
