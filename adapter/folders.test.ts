@@ -9,10 +9,10 @@ const ORDER = (
   'telemetry/open state state/tables state/memory state/sqlite state/redis state/availability ' +
   'state/open path upstream sessions ' +
   'files/keys files/disk files/s3 files/locks files/urls files/store files/uploads files/reconcile cleanup ' +
-  'tools tools/visible lists uploads bridge/wire bridge/older bridge/newer bridge/parked bridge artifacts spill file-roles mount code-mode/text code-mode/search code-mode/sandbox code-mode health ' +
-  'steps steps/visible steps/sessions callers gateway http http/upload admin suggest connect'
+  'tools tools/visible lists uploads bridge/wire bridge/older bridge/newer bridge/parked bridge artifacts spill file-roles mount inspect code-mode/text code-mode/search code-mode/sandbox code-mode health ' +
+  'steps steps/visible steps/sessions callers gateway http http/upload admin suggest connect assembly commands'
 ).split(' ');
-/** Files beside the folders that know none of them; the others put the program together. */
+/** Files beside the folders that know none of them; the others, `main.ts` and `app.ts`, begin and end the program. */
 const FOR_ALL = ['errors.ts', 'limits.ts', 'byte-account.ts', 'caches.ts', 'sealed-text.ts'];
 
 /** Product files in one folder. */

@@ -5,7 +5,7 @@ import { packageVersion } from '../lib/package-version.ts';
 
 enableCompileCache();
 
-const { readOptions, shutdownGrace, USAGE, UsageError } = await import('./options.ts');
+const { readOptions, shutdownGrace, USAGE, UsageError } = await import('./commands/options.ts');
 
 const version = packageVersion(import.meta.url);
 process.exit(await main());
@@ -47,7 +47,7 @@ async function main(): Promise<number> {
   }
   const { config } = loaded;
   if (options.action === 'check-config') {
-    const { checkedConfig } = await import('./checked-config.ts');
+    const { checkedConfig } = await import('./commands/checked-config.ts');
     const { checkedLock } = await import('./lock/check-lock.ts');
     const lock = await checkedLock(config);
     const { text, warnings, isFit } = checkedConfig(config, { ...options, lock }, process.env);
@@ -66,7 +66,7 @@ type Loaded = import('../crds/config/load/load.ts').Loaded<
 >;
 
 async function suggest(args: readonly string[]): Promise<number> {
-  const { suggestCommand } = await import('./suggest-command.ts');
+  const { suggestCommand } = await import('./commands/suggest-command.ts');
   const { exitCode, stdout, stderr } = await suggestCommand(args, process.env, version);
   process.stdout.write(stdout);
   process.stderr.write(stderr);
@@ -74,7 +74,7 @@ async function suggest(args: readonly string[]): Promise<number> {
 }
 
 async function lock(args: readonly string[]): Promise<number> {
-  const { lockProgram } = await import('./lock-program.ts');
+  const { lockProgram } = await import('./commands/lock-program.ts');
   const isTerminal = process.stdout.isTTY;
   const { exitCode, stdout, stderr } = await lockProgram(args, { env: process.env, version, isTerminal });
   process.stdout.write(stdout);
@@ -82,8 +82,8 @@ async function lock(args: readonly string[]): Promise<number> {
   return exitCode;
 }
 
-async function connect({ config, places }: Loaded, options: import('./options.ts').Options): Promise<number> {
-  const { connectCommand } = await import('./connect-command.ts');
+async function connect({ config, places }: Loaded, options: import('./commands/options.ts').Options): Promise<number> {
+  const { connectCommand } = await import('./commands/connect-command.ts');
   const { createLogger } = await import('./telemetry/logs/logger.ts');
   const { redactionOf } = await import('../crds/config/adapter-file/redact-config.ts');
   const redaction = redactionOf(config, process.env, places);
@@ -97,8 +97,11 @@ async function connect({ config, places }: Loaded, options: import('./options.ts
   return found.allAnswered ? 0 : 3;
 }
 
-async function explain({ config, places }: Loaded, caller: import('./options.ts').AskedCaller): Promise<number> {
-  const { explainAccess } = await import('./explain-access.ts');
+async function explain(
+  { config, places }: Loaded,
+  caller: import('./commands/options.ts').AskedCaller,
+): Promise<number> {
+  const { explainAccess } = await import('./commands/explain-access.ts');
   const { createLogger } = await import('./telemetry/logs/logger.ts');
   const { redactionOf } = await import('../crds/config/adapter-file/redact-config.ts');
   const redaction = redactionOf(config, process.env, places);
@@ -109,7 +112,7 @@ async function explain({ config, places }: Loaded, caller: import('./options.ts'
   return problems.length > 0 ? 1 : 0;
 }
 
-async function run({ config, places }: Loaded, options: import('./options.ts').Options): Promise<number> {
+async function run({ config, places }: Loaded, options: import('./commands/options.ts').Options): Promise<number> {
   const { createAdapter } = await import('./app.ts');
   const { createLogger } = await import('./telemetry/logs/logger.ts');
   const { LogOutput } = await import('./telemetry/logs/log-output.ts');

@@ -53,7 +53,7 @@ export class BridgedUpstream implements Upstream {
 
   #sendSessionless(request: UpstreamRequest, sink: ResponseSink): void {
     if (request.isBridged === true) return this.#newer.send(request, sink);
-    if (request.isBridged === false || this.#revisions.isModern) return this.#inner.send(request, sink);
+    if (request.isBridged === false || this.#revisions.speaksNewest) return this.#inner.send(request, sink);
     const waiting = new Waiting(sink);
     const headers = credentialHeaders(request.headers);
     this.#revisions.of(credentialKey(headers), headers).then(
@@ -125,7 +125,7 @@ class Opening extends PassedResponse {
       (discovery) => {
         if (this.#isOver) return;
         if (discovery === undefined) this.#passWhole(head);
-        else this.#older.greet(this.#request, this.next, discovery);
+        else this.#older.initialize(this.#request, this.next, discovery);
       },
       () => {
         if (!this.#isOver) this.#passWhole(head);

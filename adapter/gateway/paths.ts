@@ -70,131 +70,137 @@ export interface PathDeps {
   readonly known: (error: unknown) => AdapterError;
 }
 
-/**
- * The way of a message. All kinds share one order: who is calling, limits and leases, the breaker, what is visible, own
- * answers, cached lists, files in, the time limit; and back: a lost session, files out, lists, telemetry around all.
- */
-export function paths(mount: Mount, client: ClientUpstream, parts: PathDeps): Paths {
-  const { store, bus, sessions, sessionFiles, streamOrder, toolParameters, refusesSessions, known } = parts;
-  const { serverId, breaker, callLimits, steps, protectedResource: resource } = mount;
+/** The steps of one mount. What is left out for it is an empty list. */
+function stepsOf(mount: Mount, client: ClientUpstream, deps: PathDeps) {
+  const { store, bus, sessions, sessionFiles, streamOrder, toolParameters, refusesSessions, known } = deps;
+  const { serverId, bridge, callLimits, revisions, spilling, steps, visibleCatalog } = mount;
+  const resource = mount.protectedResource;
   const renew: Renew = (operation, lost) => client.renew(operation, lost);
-
-  const around = [
-    ...(parts.notes ? [new RecordedAnswers()] : []),
-    ...(resource === undefined ? [] : [new Challenges({ mount, resource, client, baseUrl: parts.baseUrl })]),
-    ...(mount.requiredHeaders.length === 0 ? [] : [new RequiredHeaders(mount.requiredHeaders)]),
-  ];
   const runsOthers = (tool: string): boolean => steps.get(tool)?.runsOthers === true;
-  const breaks = [new Breaker(serverId, breaker, runsOthers)];
-  const allowed = new Allowed(mount, (...asked) => parts.stepUp(serverId, ...asked));
-  const access = mount.hasAccessRules ? [allowed] : [];
-  const limits = callLimits === undefined ? [] : [new Limits(callLimits, runsOthers)];
-  const limitsAlone = callLimits === undefined ? [] : [new Limits(callLimits, runsOthers, sessions)];
+  const allowed = new Allowed(mount, (...asked) => deps.stepUp(serverId, ...asked));
   const disabled = new DisabledTools(mount);
   const toolSteps = new ToolSteps(mount, client, toolParameters);
-  const inSession = new InSession(sessions, runsOthers);
-  const upstreamSession = new UpstreamSession(streamOrder, renew);
-  const lists = new Lists(mount, client, store, known);
-  const visible = [
-    new VisibleTools(mount.visibleCatalog, client, (call, caller) => {
-      allowed.check(caller, call);
-      disabled.check(call);
-      toolSteps.of(call, true);
-    }),
-    ...(mount.texts.any ? [new VisiblePrompts(mount, client)] : []),
-    ...(mount.visibleCatalog.hidesTools || mount.hasAccessRules ? [new VisibleUi(mount.visibleCatalog, client)] : []),
-  ];
-  const own = new OwnAnswers(mount, sessions);
+  const timeLimit = new TimeLimit((operation) => timeOver(operation, mount, client));
   const workspaces = new Workspaces({ sessions, sessionFiles, store, refusesSessions });
-  const spilled = mount.spilling === undefined ? [] : [new SpilledResults(mount.spilling, client, workspaces, store)];
   const named = [...steps.values()];
   // Those that patterns of names find are counted and not listed: of tools with files, which finish their tasks.
   const givesPaths = steps.size > named.length;
   const finishes = givesPaths || named.some((step) => 'finish' in step);
-  const taskResults = finishes ? [new TaskResults(steps, store)] : [];
-  const ownTasks = new OwnTasks(store);
-  const timeLimit = new TimeLimit((operation) => timeOver(operation, mount, client));
-
-  const { bridge } = mount;
-  const parked = bridge === undefined ? [] : [new ParkedCalls({ serverId, bridge, bus, store, known })];
-
   const declined = compose([disabled, timeLimit], messagesOf(mount, []));
+  const revision = [revisions, client, toolParameters, () => store.now(), declined, bridge !== undefined] as const;
+  return {
+    around: [
+      ...(deps.notes ? [new RecordedAnswers()] : []),
+      ...(resource === undefined ? [] : [new Challenges({ mount, resource, client, baseUrl: deps.baseUrl })]),
+      ...(mount.requiredHeaders.length === 0 ? [] : [new RequiredHeaders(mount.requiredHeaders)]),
+    ],
+    limits: callLimits === undefined ? [] : [new Limits(callLimits, runsOthers)],
+    limitsAlone: callLimits === undefined ? [] : [new Limits(callLimits, runsOthers, sessions)],
+    opened: new OpenedSession({ mount, client, sessions, store, refusesSessions }),
+    inSession: new InSession(sessions, runsOthers),
+    breaker: new Breaker(serverId, mount.breaker, runsOthers),
+    access: mount.hasAccessRules ? [allowed] : [],
+    revision: new UpstreamRevision(...revision),
+    disabled,
+    own: new OwnAnswers(mount, sessions),
+    elsewhere: new StreamElsewhere(deps.leavesStreams),
+    upstreamSession: new UpstreamSession(streamOrder, renew),
+    openingStream: new OpeningStream(streamOrder),
+    visible: [
+      new VisibleTools(visibleCatalog, client, (call, caller) => {
+        allowed.check(caller, call);
+        disabled.check(call);
+        toolSteps.of(call, true);
+      }),
+      ...(mount.texts.any ? [new VisiblePrompts(mount, client)] : []),
+      ...(visibleCatalog.hidesTools || mount.hasAccessRules ? [new VisibleUi(visibleCatalog, client)] : []),
+    ],
+    lists: new Lists(mount, client, store, known),
+    discovery: new Discovery(mount, client),
+    parked: bridge === undefined ? [] : [new ParkedCalls({ serverId, bridge, bus, store, known })],
+    remembered: new Remembered(store),
+    spilled: spilling === undefined ? [] : [new SpilledResults(spilling, client, workspaces, store)],
+    workspace: new Workspace(steps, workspaces),
+    taskResults: finishes ? [new TaskResults(steps, store)] : [],
+    toolSteps,
+    ownTasks: new OwnTasks(store),
+    cancellation: new Cancellation(bus, (error) => void known(error)),
+    detached: new DetachedCalls(steps, store, givesPaths),
+    timeLimit,
+    lostSession: new LostSession(renew, deps.terminationRetries),
+    lostStream: new LostStream({ client, upstream: mount.upstream, bus }),
+  };
+}
+
+/**
+ * The way of a message. All kinds share one order: who is calling, limits and leases, the breaker, what is visible, own
+ * answers, cached lists, files in, the time limit; and back: a lost session, files out, lists, telemetry around all.
+ */
+export function paths(mount: Mount, client: ClientUpstream, deps: PathDeps): Paths {
+  const one = stepsOf(mount, client, deps);
   return {
     opening: {
-      steps: [
-        ...around,
-        ...access,
-        new OpenedSession({ mount, client, sessions, store, refusesSessions }),
-        ...breaks,
-        timeLimit,
-      ],
+      steps: [...one.around, ...one.access, one.opened, one.breaker, one.timeLimit],
       wire: [],
     },
     session: {
       steps: [
-        ...around,
-        ...limits,
-        inSession,
-        ...breaks,
-        ...access,
-        disabled,
-        own,
-        upstreamSession,
-        ...visible,
-        lists,
-        new Remembered(store),
-        ...spilled,
-        ...taskResults,
-        toolSteps,
+        ...one.around,
+        ...one.limits,
+        one.inSession,
+        one.breaker,
+        ...one.access,
+        one.disabled,
+        one.own,
+        one.upstreamSession,
+        ...one.visible,
+        one.lists,
+        one.remembered,
+        ...one.spilled,
+        ...one.taskResults,
+        one.toolSteps,
         // A task is known before anything else is made of the answer that brings it.
-        ownTasks,
-        new Cancellation(bus, (error) => void known(error)),
-        timeLimit,
+        one.ownTasks,
+        one.cancellation,
+        one.timeLimit,
       ],
-      wire: [new LostSession(renew, parts.terminationRetries)],
+      wire: [one.lostSession],
     },
     sessionless: {
       steps: [
-        ...around,
-        ...limitsAlone,
-        ...breaks,
-        ...access,
-        new UpstreamRevision(
-          mount.revisions,
-          client,
-          toolParameters,
-          () => store.now(),
-          declined,
-          mount.bridge !== undefined,
-        ),
-        disabled,
-        own,
-        ...visible,
-        lists,
-        new Discovery(mount, client),
-        ...parked,
-        ...spilled,
-        new Workspace(steps, workspaces),
-        ...taskResults,
-        toolSteps,
-        ownTasks,
-        timeLimit,
+        ...one.around,
+        ...one.limitsAlone,
+        one.breaker,
+        ...one.access,
+        one.revision,
+        one.disabled,
+        one.own,
+        ...one.visible,
+        one.lists,
+        one.discovery,
+        ...one.parked,
+        ...one.spilled,
+        one.workspace,
+        ...one.taskResults,
+        one.toolSteps,
+        one.ownTasks,
+        one.timeLimit,
       ],
       wire: [],
     },
     stream: {
       steps: [
-        ...around,
-        inSession,
-        ...breaks,
-        new StreamElsewhere(parts.leavesStreams),
-        upstreamSession,
-        new OpeningStream(streamOrder),
-        lists,
-        ...spilled,
-        new DetachedCalls(steps, store, givesPaths),
+        ...one.around,
+        one.inSession,
+        one.breaker,
+        one.elsewhere,
+        one.upstreamSession,
+        one.openingStream,
+        one.lists,
+        ...one.spilled,
+        one.detached,
       ],
-      wire: [new LostStream({ client, upstream: mount.upstream, bus })],
+      wire: [one.lostStream],
     },
   };
 }

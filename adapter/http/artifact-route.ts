@@ -9,7 +9,7 @@ import type { FileStore } from '../files/store/file-store.ts';
 import { contentType } from '../files/keys/media-type.ts';
 import { isId } from '../files/keys/paths.ts';
 import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
-import { openSession, type Verdict, verifyDownload } from '../files/urls/signed-url.ts';
+import { openSession, type SignatureState, verifyDownload } from '../files/urls/signed-url.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import { type FileRecord, type FileRecords, versionOf, versionsOf } from '../state/file-records.ts';
 import { downloadFailure } from '../telemetry/outcome-labels.ts';
@@ -56,7 +56,7 @@ interface Served {
 }
 
 const ROUTE_GROUP = '/artifacts/{server_id}/{session_id}/{artifact_id}/{filename}';
-const EXPIRED: Record<Exclude<Verdict, 'valid'>, string> = {
+const EXPIRED: Record<Exclude<SignatureState, 'valid'>, string> = {
   expired: 'The download URL has expired.',
   invalid: 'The download URL is not valid.',
 };
@@ -168,12 +168,12 @@ async function admit(
   const { server: serverId, artifact: artifactId } = request.params;
   const uri = artifactUri(uriScheme, { sessionId, fileId: artifactId, filename });
   const query = queryOf(request);
-  const verdict = verifyDownload(secret, { serverId, sessionId, artifactId, filename }, query, records.now());
-  if (verdict === 'valid') {
+  const state = verifyDownload(secret, { serverId, sessionId, artifactId, filename }, query, records.now());
+  if (state === 'valid') {
     admitSigned(request);
     return 'signed_url';
   }
-  const refused = verdict === 'absent' ? undefined : new AdapterError('download_url_invalid', EXPIRED[verdict]);
+  const refused = state === 'absent' ? undefined : new AdapterError('download_url_invalid', EXPIRED[state]);
   if (request.refusal !== undefined) throw refused ?? request.refusal;
   admitFiles(request, reply, downloadOf(uri), stepUp);
   const own = request.headers['mcp-session-id'] ?? query.get('session_id') ?? undefined;

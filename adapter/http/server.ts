@@ -69,7 +69,6 @@ export interface Identification {
 
 /** The HTTP server without routes: what every request goes through, in this order, and how errors leave. */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { hosts, origins, logger } = options;
   const prefix = randomBytes(6).toString('base64url');
   let counter = 0;
   const nextId = (): string => `${prefix}${(counter++).toString(36)}`;
@@ -111,30 +110,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.decorateRequest('attributes', null as unknown as RequestAttributes);
 
   app.addHook('onRequest', (request, reply, done) => {
-    const raw = reply.raw;
     request.attributes = { requestId: nextId() };
-    if (options.isDraining()) raw.setHeader('connection', 'close');
-    recordRequestEnd(options, request, raw);
-
-    const { origin, host } = request.headers;
-    if (!hosts.serves(host) && !(hosts.letsProbesIn && PROBE_PATHS.has(pathOf(request))))
-      throw new AdapterError('forbidden_host');
-    if (!origins.allowsOrigin(origin)) refuse(request, new AdapterError('forbidden_origin'));
-    if (origin !== undefined) {
-      origins.decorate(origin, raw);
-      if (request.method === 'OPTIONS' && request.refusal === undefined) {
-        raw.setHeader('x-request-id', request.attributes.requestId);
-        if (origins.preflight(request.headers, raw)) {
-          reply.hijack();
-          return;
-        }
-      }
-    }
-    if (PUBLIC_PATHS.has(pathOf(request))) return done();
-    const identified = identify(request, raw, options);
-    // oxlint-disable-next-line promise/no-callback-in-promise -- a hook that is async would make a promise for every request
-    if (identified instanceof Promise) identified.then(() => done(), done);
-    else done();
+    enter(request, reply, options, done);
   });
 
   // Answers on mounts carry it too; they are written past fastify.
@@ -146,19 +123,54 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.setNotFoundHandler(() => {
     throw new AdapterError('not_found');
   });
-  app.setErrorHandler((error, request, reply) => {
-    const known = knownError(error);
-    if (known.code === 'internal' && known !== request.refusal)
-      logger.error({ err: known.cause ?? known }, 'request failed');
-    request.attributes.outcome = known.code;
-    const onMount = options.isMount(pathOf(request));
-    const text = onMount ? rpcErrorText(known.code, known.message, 'null') : httpErrorText(known.code, known.message);
-    const headers: Record<string, string> = { 'content-type': 'application/json' };
-    if (known.retryAfter !== undefined) headers['retry-after'] = String(known.retryAfter);
-    if (bringsLargeBody(request.raw)) sendEarly(request, reply, known.status, headers, text);
-    else void reply.code(known.status).headers(headers).send(text);
-  });
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, options));
   return app;
+}
+
+/** What each request goes through before its route; `done` is called with why it is refused, or this throws. */
+function enter(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: ServerOptions,
+  done: (error?: Error) => void,
+): void {
+  const { hosts, origins } = options;
+  const raw = reply.raw;
+  if (options.isDraining()) raw.setHeader('connection', 'close');
+  recordRequestEnd(options, request, raw);
+
+  const { origin, host } = request.headers;
+  if (!hosts.serves(host) && !(hosts.letsProbesIn && PROBE_PATHS.has(pathOf(request))))
+    throw new AdapterError('forbidden_host');
+  if (!origins.allowsOrigin(origin)) refuse(request, new AdapterError('forbidden_origin'));
+  if (origin !== undefined) {
+    origins.decorate(origin, raw);
+    if (request.method === 'OPTIONS' && request.refusal === undefined) {
+      raw.setHeader('x-request-id', request.attributes.requestId);
+      if (origins.preflight(request.headers, raw)) {
+        reply.hijack();
+        return;
+      }
+    }
+  }
+  if (PUBLIC_PATHS.has(pathOf(request))) return done();
+  const identified = identify(request, raw, options);
+  // oxlint-disable-next-line promise/no-callback-in-promise -- a hook that is async would make a promise for every request
+  if (identified instanceof Promise) identified.then(() => done(), done);
+  else done();
+}
+
+function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, options: ServerOptions): void {
+  const known = knownError(error);
+  if (known.code === 'internal' && known !== request.refusal)
+    options.logger.error({ err: known.cause ?? known }, 'request failed');
+  request.attributes.outcome = known.code;
+  const onMount = options.isMount(pathOf(request));
+  const text = onMount ? rpcErrorText(known.code, known.message, 'null') : httpErrorText(known.code, known.message);
+  const headers: Record<string, string> = { 'content-type': 'application/json' };
+  if (known.retryAfter !== undefined) headers['retry-after'] = String(known.retryAfter);
+  if (bringsLargeBody(request.raw)) sendEarly(request, reply, known.status, headers, text);
+  else void reply.code(known.status).headers(headers).send(text);
 }
 
 /** Throws, or rejects, as `refuse` does. */

@@ -51,7 +51,7 @@ export class LockWatch {
   #emitted = '';
   #reportedAt = -Infinity;
   /** Something differs that is told when the minute is over. */
-  #isUntold = false;
+  #isUnannounced = false;
   #report: LockReport | undefined;
 
   constructor({ onDrift, allowsNew, now = Date.now }: LockWatchOptions) {
@@ -65,7 +65,7 @@ export class LockWatch {
     if (this.#lists.get(kind) !== list) {
       this.#lists.set(kind, list);
       this.#report = undefined;
-    } else if (!this.#isUntold) return;
+    } else if (!this.#isUnannounced) return;
     this.#emit();
   }
 
@@ -74,7 +74,7 @@ export class LockWatch {
     if (this.#instructions !== instructions) {
       this.#instructions = instructions;
       this.#report = undefined;
-    } else if (!this.#isUntold) return;
+    } else if (!this.#isUnannounced) return;
     this.#emit();
   }
 
@@ -84,7 +84,7 @@ export class LockWatch {
     this.#instructions = undefined;
     this.#comparedAt = null;
     this.#report = undefined;
-    this.#isUntold = false;
+    this.#isUnannounced = false;
   }
 
   get report(): LockReport {
@@ -98,8 +98,8 @@ export class LockWatch {
     const text = JSON.stringify([drift, removed, more.drift, more.removed, news]);
     const differs = drift.length + removed.length + (this.#allowsNew() ? 0 : added.length) > 0;
     const now = this.#now();
-    this.#isUntold = differs && text !== this.#emitted && now < this.#reportedAt + TELL_EVERY_MS;
-    if (this.#isUntold || text === this.#emitted) return;
+    this.#isUnannounced = differs && text !== this.#emitted && now < this.#reportedAt + TELL_EVERY_MS;
+    if (this.#isUnannounced || text === this.#emitted) return;
     this.#emitted = text;
     if (!differs) return;
     this.#reportedAt = now;

@@ -78,35 +78,17 @@ export interface MountAdditions {
 }
 
 export function createMount(options: MountOptions): Mount {
-  const { server, disabled, upstream: direct, caches, warn, additions, telemetry = noTelemetry } = options;
-  const { tool_metadata_sanitization: sanitization } = server;
+  const { server, disabled, upstream: direct, caches, additions, telemetry = noTelemetry } = options;
   const { client_headers: clientHeaders } = server.upstream;
-  const { url: upstreamUrl, host_header: hostHeader } = server.upstream;
-  const credentials = withUrlCredentials(upstreamUrl, server.upstream.static_headers);
-  const staticHeaders = hostHeader === null ? credentials : { ...credentials, host: hostHeader };
-  const sent = { host: hostHeader ?? new URL(upstreamUrl).host, headers: Object.keys(credentials) };
-  const passthrough = clientHeaders.passthrough.filter((name) => mayForward(name, options.authHeader));
-  for (const name of clientHeaders.passthrough) {
-    if (!passthrough.includes(name)) warn(`client_headers.passthrough: ${name} is never forwarded`);
-  }
-  const relaysChallenges = passthrough.some((name) => name.toLowerCase() === 'authorization');
-  if (relaysChallenges) {
-    warn('client_headers.passthrough lists Authorization, so the credentials of clients are sent to this upstream');
-  }
-
+  const { tool_metadata_sanitization: sanitization, upstream_ping: policy } = server;
+  const { headers, relaysChallenges, refusal } = headersOf(options);
   const observed = (one: Upstream): Upstream =>
     telemetry.isOn
       ? new ObservedUpstream(one, (call) => telemetry.upstreamCall({ serverId: server.id, ...call }))
       : one;
-  const revisions = new RevisionProbe(observed(direct), timerMs(server.upstream_ping.timeout_seconds));
+  const revisions = new RevisionProbe(observed(direct), timerMs(policy.timeout_seconds));
   const bridge = options.bridge?.(direct, revisions);
   const upstream = bridge?.upstream ?? direct;
-  const own = observed(upstream);
-  const headers = new HeaderForwarding({ staticHeaders, passthrough, userAgent: `mcp-adapter/${options.version}` });
-  const refusal = relaysChallenges
-    ? undefined
-    : (status: number, body: string) => options.redact(upstreamRefusal(status, body, sent, options.redact));
-  const policy = server.upstream_ping;
   const breaker = new CircuitBreaker({
     failureThreshold: policy.failure_threshold,
     openCooldownMs: policy.open_cooldown_seconds * 1000,
@@ -114,32 +96,17 @@ export function createMount(options: MountOptions): Mount {
   });
   const callLimits = server.limits.length === 0 ? undefined : new CallLimits(server.id, server.limits);
   callLimits?.listed(additions?.steps.keys() ?? []);
-  const ping = policy.enabled
-    ? new PingLoop({
-        upstream: observed(direct),
-        breaker,
-        policy: { intervalMs: timerMs(policy.interval_seconds), timeoutMs: timerMs(policy.timeout_seconds) },
-        headers: headers.base('POST', undefined),
-        serverId: server.id,
-        clientVersion: options.version,
-        refusal,
-        onResult: ({ ok, error, seconds, stateBefore, wasReached }) => {
-          telemetry.ping({ serverId: server.id, ok, seconds, stateBefore });
-          if (!wasReached) telemetry.wiring({ serverId: server.id, result: ok ? 'ready' : 'retry' });
-          options.onPing(server.id, ok, error);
-        },
-      })
-    : undefined;
+  const reached = { upstream: observed(direct), breaker, headers, refusal };
   return {
     serverId: server.id,
     path: server.mount_path,
     upstream,
-    own,
+    own: observed(upstream),
     headers,
     requiredHeaders: clientHeaders.required.map((name) => name.toLowerCase()),
     breaker,
     callLimits,
-    ping,
+    ping: policy.enabled ? pingLoop(options, reached) : undefined,
     refusal,
     revisions,
     bridge,
@@ -147,28 +114,7 @@ export function createMount(options: MountOptions): Mount {
     inventory: new ToolInventory(options.listTtlMs, caches),
     disabled,
     hidesUnseen: sanitization.mode !== 'off' && sanitization.remove_invisible_characters,
-    visibleCatalog: new VisibleCatalog({
-      caches,
-      catalog: catalog({
-        disabled,
-        clean: toolCleaning(server),
-        transforms: additions?.transforms,
-        dropsSchema: additions?.dropsSchema,
-        own: additions?.own,
-        instead: additions?.instead,
-      }),
-      pinning: server.tool_definition_pinning,
-      lock: options.lock,
-      blocks: sanitization.mode === 'block',
-      ttlMs: options.listTtlMs,
-      onCleaned: options.onCleaned,
-      onDrift: options.onDrift,
-      onDriftSeen: (outcome) => {
-        const { mode, block_strategy: blockStrategy } = server.tool_definition_pinning;
-        telemetry.drift({ serverId: server.id, mode, blockStrategy, outcome });
-      },
-      onTools: onTools(options, callLimits),
-    }),
+    visibleCatalog: visibleCatalogOf(options, callLimits),
     texts: new ServerTexts({
       caches,
       sanitization,
@@ -197,6 +143,73 @@ export function createMount(options: MountOptions): Mount {
     }),
     redact: options.redact,
   };
+}
+
+/** What is sent to the upstream with every request, and how a refusal of it is explained. */
+function headersOf({ server, authHeader, version, redact, warn }: MountOptions) {
+  const { client_headers: clientHeaders, host_header: hostHeader, static_headers: fixed, url } = server.upstream;
+  const credentials = withUrlCredentials(url, fixed);
+  const staticHeaders = hostHeader === null ? credentials : { ...credentials, host: hostHeader };
+  const passthrough = clientHeaders.passthrough.filter((name) => mayForward(name, authHeader));
+  for (const name of clientHeaders.passthrough) {
+    if (!passthrough.includes(name)) warn(`client_headers.passthrough: ${name} is never forwarded`);
+  }
+  const relaysChallenges = passthrough.some((name) => name.toLowerCase() === 'authorization');
+  if (relaysChallenges) {
+    warn('client_headers.passthrough lists Authorization, so the credentials of clients are sent to this upstream');
+  }
+  const sent = { host: hostHeader ?? new URL(url).host, headers: Object.keys(credentials) };
+  return {
+    headers: new HeaderForwarding({ staticHeaders, passthrough, userAgent: `mcp-adapter/${version}` }),
+    relaysChallenges,
+    refusal: relaysChallenges
+      ? undefined
+      : (status: number, body: string): string => redact(upstreamRefusal(status, body, sent, redact)),
+  };
+}
+
+function pingLoop(
+  { server, version, onPing, telemetry = noTelemetry }: MountOptions,
+  { headers, ...reached }: Pick<Mount, 'upstream' | 'breaker' | 'headers' | 'refusal'>,
+): PingLoop {
+  const policy = server.upstream_ping;
+  return new PingLoop({
+    ...reached,
+    policy: { intervalMs: timerMs(policy.interval_seconds), timeoutMs: timerMs(policy.timeout_seconds) },
+    headers: headers.base('POST', undefined),
+    serverId: server.id,
+    clientVersion: version,
+    onResult: ({ ok, error, seconds, stateBefore, wasReached }) => {
+      telemetry.ping({ serverId: server.id, ok, seconds, stateBefore });
+      if (!wasReached) telemetry.wiring({ serverId: server.id, result: ok ? 'ready' : 'retry' });
+      onPing(server.id, ok, error);
+    },
+  });
+}
+
+/** The server's tools as clients see them. */
+function visibleCatalogOf(options: MountOptions, callLimits: CallLimits | undefined): VisibleCatalog {
+  const { server, additions, telemetry = noTelemetry } = options;
+  const { mode, block_strategy: blockStrategy } = server.tool_definition_pinning;
+  return new VisibleCatalog({
+    caches: options.caches,
+    catalog: catalog({
+      disabled: options.disabled,
+      clean: toolCleaning(server),
+      transforms: additions?.transforms,
+      dropsSchema: additions?.dropsSchema,
+      own: additions?.own,
+      instead: additions?.instead,
+    }),
+    pinning: server.tool_definition_pinning,
+    lock: options.lock,
+    blocks: server.tool_metadata_sanitization.mode === 'block',
+    ttlMs: options.listTtlMs,
+    onCleaned: options.onCleaned,
+    onDrift: options.onDrift,
+    onDriftSeen: (outcome) => telemetry.drift({ serverId: server.id, mode, blockStrategy, outcome }),
+    onTools: onTools(options, callLimits),
+  });
 }
 
 /** Whoever wants to know what the server lists; undefined for nobody. */

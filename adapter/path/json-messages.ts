@@ -1,7 +1,7 @@
 import { KeptParts } from '../../lib/stream/kept-parts.ts';
 import { AdapterError } from '../errors.ts';
 import { EnvelopeScan } from '../exchange/scanning/envelope-scan.ts';
-import { jsonVerdict } from '../exchange/json-verdict.ts';
+import { classifyJson } from '../exchange/classify-json.ts';
 import type { Refusal } from '../exchange/scanning/refusal.ts';
 import { renameReserved, withoutReserved } from '../exchange/scanning/reserved-meta.ts';
 import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES, WHOLE_ANSWER_BYTES } from '../limits.ts';
@@ -63,19 +63,19 @@ export class JsonMessages implements BodyReader {
     const text = this.#parts.whole().toString(isBytes ? 'latin1' : 'utf8');
     const scan = new EnvelopeScan(isBytes);
     scan.push(text);
-    const verdict = jsonVerdict(scan, head.status, awaited);
-    if (verdict === 'pass') return new ReplyMessage('opaque', all);
-    if (verdict !== 'answer' && verdict !== 'unsolicited') return this.#refuse(verdict);
+    const outcome = classifyJson(scan, head.status, awaited);
+    if (outcome === 'pass') return new ReplyMessage('opaque', all);
+    if (outcome !== 'answer' && outcome !== 'unsolicited') return this.#refuse(outcome);
     // A session is opened by an answer that says so with its status as well.
     if ((operation.defersHead && head.status >= 300) || (scan.isArray && !operation.takesUnsolicited)) {
       return this.#refuse('kind');
     }
-    if (verdict === 'unsolicited' && !operation.takesUnsolicited) return this.#refuse('unasked');
+    if (outcome === 'unsolicited' && !operation.takesUnsolicited) return this.#refuse('unasked');
     // Nothing more can come.
     awaited.seeAll();
     const cleared = scan.reserved === undefined ? text : withoutReserved(text);
     const bytes = cleared === text ? all : [Buffer.from(cleared, isBytes ? 'latin1' : 'utf8')];
-    const kind = verdict === 'answer' ? 'response' : 'unsolicited';
+    const kind = outcome === 'answer' ? 'response' : 'unsolicited';
     return new ReplyMessage(kind, bytes, { scan, text: isBytes ? undefined : cleared });
   }
 
@@ -116,9 +116,9 @@ export class JsonMessages implements BodyReader {
     scan.push(chunk.toString('latin1'));
     for (const { start, end } of scan.reserved ?? []) renameReserved(chunk, start, end);
     const { head, operation } = reading;
-    const verdict = scan.problem ?? (scan.isComplete ? jsonVerdict(scan, head.status, operation.awaited) : 'answer');
-    if (verdict !== 'answer' && verdict !== 'pass')
-      return reading.breakOff(verdict === 'unsolicited' ? 'unasked' : verdict);
+    const outcome = scan.problem ?? (scan.isComplete ? classifyJson(scan, head.status, operation.awaited) : 'answer');
+    if (outcome !== 'answer' && outcome !== 'pass')
+      return reading.breakOff(outcome === 'unsolicited' ? 'unasked' : outcome);
     void reading.data(chunk, false);
   }
 }

@@ -60,7 +60,11 @@ export const busKeyText = ({ serverId, sessionId, generation }: BusKey): string 
   `${serverId}\n${sessionId}\n${generation}`;
 
 /** A part of a filter of `subscriptions/listen` (MCP 2026-07-28, subscriptions). */
-export type UntoldChange = 'toolsListChanged' | 'promptsListChanged' | 'resourcesListChanged' | 'resourceSubscriptions';
+export type UnannouncedChange =
+  | 'toolsListChanged'
+  | 'promptsListChanged'
+  | 'resourcesListChanged'
+  | 'resourceSubscriptions';
 
 export type ControlMessage =
   | { readonly type: 'session-ended'; readonly serverId: string; readonly sessionId: string }
@@ -106,10 +110,10 @@ export type ControlMessage =
   | { readonly type: 'lists-changed'; readonly serverId: string; readonly sessionId: '' }
   /** A server was found not to tell of changes that it offers to tell of. */
   | {
-      readonly type: 'changes-untold';
+      readonly type: 'changes-unannounced';
       readonly serverId: string;
       readonly sessionId: '';
-      readonly changes: readonly UntoldChange[];
+      readonly changes: readonly UnannouncedChange[];
     }
   | { readonly type: 'drop-get'; readonly serverId: string; readonly sessionId: string; readonly except: string }
   | { readonly type: 'cancelled'; readonly serverId: string; readonly sessionId: string; readonly requestId: string }

@@ -78,7 +78,7 @@ export class RevisionProbe {
   }
 
   /** Whether it is known to speak the sessionless revision, to whoever asks. */
-  get isModern(): boolean {
+  get speaksNewest(): boolean {
     return Date.now() < this.#modernUntil;
   }
 

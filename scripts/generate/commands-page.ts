@@ -1,4 +1,4 @@
-import { USAGE as ADAPTER } from '../../adapter/options.ts';
+import { USAGE as ADAPTER } from '../../adapter/commands/options.ts';
 import { LOCK_USAGE } from '../../adapter/lock/lock-options.ts';
 import { SUGGEST_USAGE } from '../../adapter/suggest/suggest-options.ts';
 import { USAGE as LOCAL } from '../../operator/local/local-command.ts';

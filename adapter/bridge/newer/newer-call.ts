@@ -209,7 +209,7 @@ export class NewerCall implements ResponseControl {
     const { message, text, resumed: begun } = this.#request;
     const { upstream } = this.#deps;
     const { lastEventId: from } = begun?.position ?? {};
-    const takeUp = (lastEventId: string, retryMs: number | undefined): Promise<RoundAnswer> => {
+    const resume = (lastEventId: string, retryMs: number | undefined): Promise<RoundAnswer> => {
       round = this.#newRound();
       round.lastEventId = lastEventId;
       round.retryMs = retryMs;
@@ -229,7 +229,7 @@ export class NewerCall implements ResponseControl {
       sent = round.ask(upstream, { method: 'POST', session, headers, body });
     } else {
       for (const answer of begun?.answers ?? []) this.#post(answer);
-      sent = takeUp(from, undefined);
+      sent = resume(from, undefined);
     }
     for (let resumed = 0; ; resumed++) {
       try {
@@ -244,7 +244,7 @@ export class NewerCall implements ResponseControl {
         if (lastEventId === undefined || this.#reason !== undefined || resumed === MAX_RESUMED) throw error;
         // oxlint-disable-next-line no-await-in-loop -- See above.
         await delay(Math.min(retryMs, LONGEST_RESUME_MS), undefined, { signal: this.#aborter.signal });
-        sent = takeUp(lastEventId, retryMs);
+        sent = resume(lastEventId, retryMs);
       }
     }
   }

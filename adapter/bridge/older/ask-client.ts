@@ -22,7 +22,7 @@ export const isAskedId = (idText: string): boolean => idText.startsWith(`"${ID_P
  * Asks a client as older servers do, by requests on the stream of its call (MCP 2025-11-25, elicitation, sampling, roots). Its
  * answers may be posted at any replica. Questions that nobody waits for any more are cancelled. Rejects with the signal's
  * reason, and when the bus is down.
- * @param say takes the requests (JSON texts)
+ * @param send takes the requests (JSON texts)
  */
 export async function askClient(
   { bus, key, send }: { readonly bus: MessageBus; readonly key: BusKey; readonly send: (text: string) => void },

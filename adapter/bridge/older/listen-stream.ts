@@ -11,8 +11,8 @@ import type { OfferedChanges } from './older-greeting.ts';
 import { pause } from '../../../lib/pause.ts';
 import { errorCode, isSuspect } from './refusals.ts';
 import { Round, type RoundAnswer } from '../wire/round.ts';
-import type { UntoldChange } from '../../state/message-bus.ts';
-import { type ChangeFilter, leftOut } from './untold-changes.ts';
+import type { UnannouncedChange } from '../../state/message-bus.ts';
+import { type ChangeFilter, leftOut } from './unannounced-changes.ts';
 import { META } from '../../exchange/protocol-meta.ts';
 
 const FIRST_PAUSE_MS = 500;
@@ -30,7 +30,7 @@ export interface ListenDeps {
   /** Whether the server still speaks the newer revision; rejects when it does not say. */
   readonly isStillNewer: () => Promise<boolean>;
   /** The server does not take these of what is wanted. */
-  readonly onLeftOut: (changes: readonly UntoldChange[]) => void;
+  readonly onLeftOut: (changes: readonly UnannouncedChange[]) => void;
 }
 
 /**

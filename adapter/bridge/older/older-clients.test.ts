@@ -187,7 +187,7 @@ test('initialize is answered from what the server says of itself', async () => {
   const message = { kind: 'request', method: 'initialize', params, idText: '9007199254740993' } as const;
   const discovery = await client.older.discover([]);
   if (discovery === undefined) expect.unreachable();
-  client.older.greet(
+  client.older.initialize(
     {
       method: 'POST',
       session: undefined,

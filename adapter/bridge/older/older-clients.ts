@@ -4,7 +4,7 @@ import { type Body, cancelledRequest, type Message, type Request } from '../../e
 import { elements } from '../../exchange/scanning/json-scan.ts';
 import type { ParameterHeader } from '../../exchange/sessionless-headers.ts';
 import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from '../../exchange/upstream.ts';
-import type { BusKey, ControlMessage, MessageBus, UntoldChange } from '../../state/message-bus.ts';
+import type { BusKey, ControlMessage, MessageBus, UnannouncedChange } from '../../state/message-bus.ts';
 import { declaredParameters } from '../../tools/tool-parameters.ts';
 import { ToolInventory } from '../../tools/tool-inventory.ts';
 import { ToolListings } from '../../tools/tool-listings.ts';
@@ -20,7 +20,7 @@ import { errorResponse, noSuchMethod } from '../wire/responses.ts';
 import { LOG_LEVELS } from '../wire/log-levels.ts';
 import type { QuestionLimits } from '../wire/question-limits.ts';
 import { Registry } from './registry.ts';
-import { UntoldChanges } from './untold-changes.ts';
+import { UnannouncedChanges } from './unannounced-changes.ts';
 
 export interface OlderClientsDeps {
   readonly serverId: string;
@@ -34,7 +34,7 @@ export interface OlderClientsDeps {
   /** A request of a client has come to its end, after so many rounds of questions. */
   readonly onRounds: (rounds: number) => void;
   /** The server does not tell of these changes, though it offers to. */
-  readonly onUntold: (changes: readonly UntoldChange[]) => void;
+  readonly onUnannounced: (changes: readonly UnannouncedChange[]) => void;
 }
 
 /** What the newer revision answers otherwise, or has for other clients. */
@@ -52,19 +52,19 @@ export class OlderClients {
   readonly #listings = new ToolListings<readonly ParameterHeader[]>(declaredParameters);
   readonly #calls = new Registry<OlderCall>();
   readonly #streams: OlderStreams;
-  readonly #untold: UntoldChanges;
+  readonly #unannounced: UnannouncedChanges;
   readonly #unsubscribe: () => void;
 
   constructor(deps: OlderClientsDeps) {
     this.#deps = deps;
     this.#discoveries = new Discoveries(deps.upstream, deps.listTtlMs, deps.caches);
     this.#inventory = new ToolInventory(deps.listTtlMs, deps.caches);
-    this.#untold = new UntoldChanges({ serverId: deps.serverId, bus: deps.bus, onFound: deps.onUntold });
+    this.#unannounced = new UnannouncedChanges({ serverId: deps.serverId, bus: deps.bus, onFound: deps.onUnannounced });
     this.#streams = new OlderStreams({
       upstream: deps.upstream,
       discover: (headers) => this.discover(headers),
       isStillNewer: (headers) => this.#isStillNewer(headers),
-      onLeftOut: (changes) => this.#untold.found(changes),
+      onLeftOut: (changes) => this.#unannounced.found(changes),
     });
     this.#unsubscribe = deps.bus.onControl((message) => this.#onControl(message));
   }
@@ -76,11 +76,11 @@ export class OlderClients {
   /** What the server says of itself to whoever sends these headers; undefined where it does not speak the newer revision. */
   async discover(headers: readonly string[]): Promise<Discovery | undefined> {
     const discovery = await this.#discoveries.of(credentialKey(headers), credentialHeaders(headers));
-    return discovery && this.#untold.without(discovery);
+    return discovery && this.#unannounced.without(discovery);
   }
 
   /** Answers `initialize`. */
-  greet(request: UpstreamRequest, sink: ResponseSink, discovery: Discovery): void {
+  initialize(request: UpstreamRequest, sink: ResponseSink, discovery: Discovery): void {
     const message = request.body?.messages[0] as Request;
     const result = olderGreeting(message.params['protocolVersion'], discovery);
     sink.onHead({
@@ -247,7 +247,7 @@ export class OlderClients {
     if (message.type === 'cancelled') {
       for (const call of this.#calls.of(callKey(message.sessionId, message.requestId))) call.abort();
     } else if (message.type === 'subscribed') this.#streams.subscribed(message.sessionId, message.uri, message.isOn);
-    else if (message.type === 'changes-untold') this.#untold.heard(message.changes);
+    else if (message.type === 'changes-unannounced') this.#unannounced.heard(message.changes);
   }
 }
 

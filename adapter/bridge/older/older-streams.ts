@@ -5,7 +5,7 @@ import { ListenStream } from './listen-stream.ts';
 import { identityOf } from '../wire/newer-request.ts';
 import { takesSubscriptions, offeredChanges } from './older-greeting.ts';
 import { Registry } from './registry.ts';
-import type { UntoldChange } from '../../state/message-bus.ts';
+import type { UnannouncedChange } from '../../state/message-bus.ts';
 import { withSubscription } from '../../state/stored-session.ts';
 
 const EMPTY = '{}';
@@ -17,7 +17,7 @@ export interface OlderStreamsDeps {
   /** Asks it anew. */
   readonly isStillNewer: (headers: readonly string[]) => Promise<boolean>;
   /** It does not tell of these, though it offers to. */
-  readonly onLeftOut: (changes: readonly UntoldChange[]) => void;
+  readonly onLeftOut: (changes: readonly UnannouncedChange[]) => void;
 }
 
 /** The event streams of clients in sessions at a server that knows none, as far as they are at this replica. */

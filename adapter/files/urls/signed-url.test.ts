@@ -122,7 +122,7 @@ describe('T16: signed upload URLs', () => {
 
 describe('T16: signed download URLs', () => {
   const query = downloadQuery(SECRET, { ...download, exp: EXP });
-  const verdict = (changes: Partial<typeof download> = {}, now = 0, text = query) =>
+  const checked = (changes: Partial<typeof download> = {}, now = 0, text = query) =>
     verifyDownload(SECRET, { ...download, ...changes }, new URLSearchParams(text), now);
 
   test('the signature is what openssl computes', () => {
@@ -130,9 +130,9 @@ describe('T16: signed download URLs', () => {
   });
 
   test('valid up to and including the last second', () => {
-    expect(verdict()).toBe('valid');
-    expect(verdict({}, EXP * 1000 + 999)).toBe('valid');
-    expect(verdict({}, EXP * 1000 + 1000)).toBe('expired');
+    expect(checked()).toBe('valid');
+    expect(checked({}, EXP * 1000 + 999)).toBe('valid');
+    expect(checked({}, EXP * 1000 + 1000)).toBe('expired');
   });
 
   test.each([
@@ -143,21 +143,21 @@ describe('T16: signed download URLs', () => {
     { filename: '' },
     { filename: `shot.png\n${EXP}` },
   ])('not for %j', (changes) => {
-    expect(verdict(changes)).toBe('invalid');
+    expect(checked(changes)).toBe('invalid');
   });
 
   test('forged, truncated, twice, without', () => {
-    expect(verdict({}, 0, query.replace(`${EXP}`, `${EXP + 1}`))).toBe('invalid');
-    expect(verdict({}, 0, query.slice(0, -1))).toBe('invalid');
-    expect(verdict({}, 0, `${query}&mcp_artifact_exp=${EXP}`)).toBe('invalid');
-    expect(verdict({}, 0, `mcp_artifact_exp=${EXP}`)).toBe('invalid');
-    expect(verdict({}, 0, `mcp_artifact_sig=${DOWNLOAD_SIGNATURE}`)).toBe('invalid');
-    expect(verdict({}, 0, 'session_id=x')).toBe('absent');
+    expect(checked({}, 0, query.replace(`${EXP}`, `${EXP + 1}`))).toBe('invalid');
+    expect(checked({}, 0, query.slice(0, -1))).toBe('invalid');
+    expect(checked({}, 0, `${query}&mcp_artifact_exp=${EXP}`)).toBe('invalid');
+    expect(checked({}, 0, `mcp_artifact_exp=${EXP}`)).toBe('invalid');
+    expect(checked({}, 0, `mcp_artifact_sig=${DOWNLOAD_SIGNATURE}`)).toBe('invalid');
+    expect(checked({}, 0, 'session_id=x')).toBe('absent');
   });
 
   test('an upload URL opens no download', () => {
     const sig = uploadQuery(SECRET, { ...upload, exp: EXP, nonce }).slice(-64);
-    expect(verdict({}, 0, `mcp_artifact_exp=${EXP}&mcp_artifact_sig=${sig}`)).toBe('invalid');
+    expect(checked({}, 0, `mcp_artifact_exp=${EXP}&mcp_artifact_sig=${sig}`)).toBe('invalid');
   });
 });
 

@@ -18,7 +18,7 @@ export interface SignedUpload {
   readonly sig: string;
 }
 
-export type Verdict = 'valid' | 'expired' | 'invalid';
+export type SignatureState = 'valid' | 'expired' | 'invalid';
 
 /** Unix seconds; far below what a number holds exactly. */
 const EXPIRY = /^[0-9]{1,12}$/;
@@ -58,9 +58,9 @@ export function uploadQueryProblem(query: URLSearchParams): 'missing_fields' | '
 }
 
 /** `now` in milliseconds. Says `expired` only of what was valid before; the last second counts. */
-export function verifyUpload(secret: string, claim: UploadClaim, signed: SignedUpload, now: number): Verdict {
+export function verifyUpload(secret: string, claim: UploadClaim, signed: SignedUpload, now: number): SignatureState {
   const { exp, nonce, sig } = signed;
-  return verdict(isSignature(secret, UPLOAD, [claim.serverId, claim.sessionId, exp, nonce], sig), exp, now);
+  return stateOf(isSignature(secret, UPLOAD, [claim.serverId, claim.sessionId, exp, nonce], sig), exp, now);
 }
 
 /**
@@ -100,12 +100,12 @@ export function verifyDownload(
   claim: DownloadClaim,
   query: URLSearchParams,
   now: number,
-): Verdict | 'absent' {
+): SignatureState | 'absent' {
   const values = only(query, ['mcp_artifact_exp', 'mcp_artifact_sig']);
   if (typeof values === 'string') return values;
   const [exp = '', sig = ''] = values;
   if (!EXPIRY.test(exp)) return 'invalid';
-  return verdict(isSignature(secret, DOWNLOAD, downloadDeps(claim, exp), sig), exp, now);
+  return stateOf(isSignature(secret, DOWNLOAD, downloadDeps(claim, exp), sig), exp, now);
 }
 
 const downloadDeps = (claim: DownloadClaim, exp: string): string[] => [
@@ -116,7 +116,7 @@ const downloadDeps = (claim: DownloadClaim, exp: string): string[] => [
   exp,
 ];
 
-function verdict(signed: boolean, exp: string, now: number): Verdict {
+function stateOf(signed: boolean, exp: string, now: number): SignatureState {
   if (!signed) return 'invalid';
   return Number(exp) < Math.floor(now / 1000) ? 'expired' : 'valid';
 }

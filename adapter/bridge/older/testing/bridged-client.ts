@@ -3,7 +3,7 @@ import { Caches } from '../../../caches.ts';
 import { parseBody } from '../../../exchange/message.ts';
 import { type FakeExchange, FakeUpstream } from '../../../exchange/testing/fake-upstream.ts';
 import type { UpstreamRequest, UpstreamSession } from '../../../exchange/upstream.ts';
-import type { UntoldChange } from '../../../state/message-bus.ts';
+import type { UnannouncedChange } from '../../../state/message-bus.ts';
 import { MemoryBus } from '../../../state/memory/memory-bus.ts';
 import { sampleAccount } from '../../../testing/sample-account.ts';
 import { bridgedSessionId } from '../../wire/bridged-session.ts';
@@ -65,7 +65,7 @@ export class BridgedClient implements AsyncDisposable {
   readonly bus: MemoryBus;
   readonly rounds: number[] = [];
   /** What of the server's changes was found not to be told of. */
-  readonly untold: (readonly UntoldChange[])[] = [];
+  readonly unannounced: (readonly UnannouncedChange[])[] = [];
   readonly #caches = new Caches();
   #onOver = Promise.withResolvers<void>();
   readonly older: OlderClients;
@@ -92,7 +92,7 @@ export class BridgedClient implements AsyncDisposable {
       redact: createRedaction().text,
       listTtlMs: 60_000,
       limits: { maxRounds: 8, ttlMs: 600_000 },
-      onUntold: (changes) => this.untold.push(changes),
+      onUnannounced: (changes) => this.unannounced.push(changes),
       onRounds: (rounds) => {
         this.rounds.push(rounds);
         this.#onOver.resolve();

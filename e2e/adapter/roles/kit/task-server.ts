@@ -26,8 +26,8 @@ export async function startTaskServer(tools: readonly string[]): Promise<TaskSer
   const upstream: RawUpstream = await startRawUpstream(({ method: verb, json, headers }, res) => {
     const { id, method, params } = asObject(json);
     if (verb !== 'POST' || id === undefined) return void res.writeHead(verb === 'POST' ? 202 : 405).end();
-    const isModern = headers['mcp-protocol-version'] === MODERN;
-    const result = answered(tasks, tools, String(method), asObject(params), isModern);
+    const speaksNewest = headers['mcp-protocol-version'] === MODERN;
+    const result = answered(tasks, tools, String(method), asObject(params), speaksNewest);
     res.writeHead(200, { 'content-type': 'application/json' });
     return void res.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
   });
@@ -39,11 +39,11 @@ function answered(
   tools: readonly string[],
   method: string,
   params: JsonObject,
-  isModern: boolean,
+  speaksNewest: boolean,
 ): JsonObject {
   const taskId = String(params['taskId']);
   const task = tasks.get(taskId);
-  const capabilities = isModern
+  const capabilities = speaksNewest
     ? { tools: {}, extensions: { [EXTENSION]: {} } }
     : { tools: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
   const serverInfo = { name: 'tasks', version: '1' };
@@ -68,15 +68,17 @@ function answered(
       tasks.set(id, { args, status: 'working', said: String(args['path']), isError: false });
       const statusMessage = `Begins with ${String(args['path'])}`;
       const made = { taskId: id, status: 'working', statusMessage, createdAt: new Date(0).toISOString() };
-      return isModern ? { resultType: 'task', ...made, ttlMs: TTL_MS } : { task: { ...made, ttl: TTL_MS } };
+      return speaksNewest ? { resultType: 'task', ...made, ttlMs: TTL_MS } : { task: { ...made, ttl: TTL_MS } };
     }
     case 'tasks/result':
       return result;
     case 'tasks/get':
-      return isModern ? { ...about, resultType: 'complete', ...(task?.status === 'completed' && { result }) } : about;
+      return speaksNewest
+        ? { ...about, resultType: 'complete', ...(task?.status === 'completed' && { result }) }
+        : about;
     case 'tasks/cancel':
       if (task !== undefined) task.status = 'cancelled';
-      return isModern ? { resultType: 'complete' } : { ...about, status: 'cancelled' };
+      return speaksNewest ? { resultType: 'complete' } : { ...about, status: 'cancelled' };
     default:
       return {};
   }
