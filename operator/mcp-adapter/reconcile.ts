@@ -79,7 +79,10 @@ const isToldAsCondition =
   ({ type, reason }: Condition): boolean =>
     chosen === undefined || type !== 'ToolsMatchLock' || reason !== DRIFT;
 
-/** Brings a lock that has been applied to the pods, and tells what comes of it. @returns when to try again */
+/**
+ * Brings a lock that has been applied to the pods, and tells what comes of it, also where they could not be told: the
+ * kubelet brings it all the same, later. @returns when to try again
+ */
 async function afterwards(
   observed: Observed,
   locks: LocksOfAdapter,
@@ -89,11 +92,16 @@ async function afterwards(
 ): Promise<number | undefined> {
   const digest = locks.chosen?.content.digest;
   const isLive = digest !== undefined && digest !== '' && liveLockDigest(observed) === digest;
-  if (isLive) await annotatePods(cluster.api, observed.pods, digest, signal);
-  const adapter = adapterOfLock(observed, locks, inputs);
-  // Before the status, which says what is known: an Event that is lost would never come again.
-  if (adapter !== undefined) recordDrift(observed, locks, adapter, cluster);
-  return reportLocks(observed.key, locks, adapter, cluster, signal);
+  let retryAfterMs: number | undefined;
+  try {
+    if (isLive) await annotatePods(cluster.api, observed.pods, digest, signal);
+  } finally {
+    const adapter = adapterOfLock(observed, locks, inputs);
+    // Before the status, which says what is known: an Event that is lost would never come again.
+    if (adapter !== undefined) recordDrift(observed, locks, adapter, cluster);
+    retryAfterMs = await reportLocks(observed.key, locks, adapter, cluster, signal);
+  }
+  return retryAfterMs;
 }
 
 interface Evaluated {
