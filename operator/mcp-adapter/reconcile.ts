@@ -19,7 +19,8 @@ import type { Child } from './build/build.ts';
 import type { Checked } from './check/check.ts';
 import type { Cluster } from './cluster.ts';
 import type { EffectiveConfig } from './config/effective-config.ts';
-import { configMapName, lockConfigMapName } from './config/labels.ts';
+import { configMapName, lockConfigMapName, storageClaimName } from './config/labels.ts';
+import { recordAmong } from './config/settled-config.ts';
 import { lockConfigMapOf } from './lock/lock-config-map.ts';
 import { lockedNames } from './lock/locked-names.ts';
 import { lockPlan, type LockPlan, type LocksOfAdapter } from './lock/locks-of-adapter.ts';
@@ -196,7 +197,11 @@ async function desired(
     referencesRevision: referencesRevision(deployment, newestPods(deployment, observed.pods), observed.health),
     existingClaimModes: accessModes(observed),
     isLocked: plan !== 'none',
-    liveConfigMap: ownObject(observed, CONFIG_MAPS, configMapName(adapter)),
+    record: recordAmong({
+      configMap: ownObject(observed, CONFIG_MAPS, configMapName(adapter)),
+      deployment,
+      claim: ownObject(observed, STORAGE_CLAIMS, storageClaimName(adapter)),
+    }),
   };
   const resource = withoutStatus(adapter as unknown as KubernetesObject) as unknown as McpAdapter;
   const services: FoundService[] = [];
