@@ -80,7 +80,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
   });
   const secrets = new KnownSecrets(() => tokens.secrets());
   const counter = sharedCounter(state);
-  let rateLimiter = new HostRateLimiter(new Map(), counter, now);
+  let rateLimiter = new HostRateLimiter(new Map(), counter);
 
   const scraper: Scraper = new Scraper({
     config,
@@ -110,7 +110,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
     onConfig(next) {
       secrets.add(next);
       const sources = usable(next);
-      rateLimiter = new HostRateLimiter(limitsOf(sources), counter, now);
+      rateLimiter = new HostRateLimiter(limitsOf(sources), counter);
       permits.setSources(sources.map((source) => ({ source: source.name, host: new URL(sourceUrl(source)).host })));
     },
     secrets: secrets.all,
@@ -164,7 +164,7 @@ function stateHolder(
 /** Counts here until the state is open. */
 function sharedCounter(state: StateHolder): RequestCounter {
   const own = new LocalCounter();
-  return { reserve: (host, limit, now) => (state.requestCounter ?? own).reserve(host, limit, now) };
+  return { reserve: (host, limit) => (state.requestCounter ?? own).reserve(host, limit) };
 }
 
 /** Sources whose address is one; the others never send. */

@@ -129,18 +129,86 @@ describe('a URI', () => {
     'file:///public\\..\\secret',
     'FILE:///public/a',
     'file:///public/..%2fsecret',
+    'file:///public/%2e%2e/secret?%ff',
+    'file:///public/a%3f/%2e%2e/%2e%2e/secret',
   ])('T24: that servers may read in another way is allowed only if all readings are: %s', (uri) => {
     const config = { default: 'deny', rules: [{ effect: 'allow', resources: ['file:///public/*'] }] };
     expect(outcome(config, readingOf(uri))).toBe('denied');
     expect(outcome(config, readingOf('file:///public/a'))).toBe('allowed 0');
   });
 
-  test.each(['file:///secret', 'file:////secret', 'FILE:///secret', 'file:///%73ecret', 'file:///a/../secret'])(
-    'T24: is denied in whatever spelling: %s',
-    (uri) => {
-      expect(outcome({ rules: [{ effect: 'deny', resources: ['file:///secret*'] }] }, readingOf(uri))).toBe('denied 0');
-    },
-  );
+  test.each([
+    'file:///secret',
+    'file:////secret',
+    'FILE:///secret',
+    'file:///%73ecret',
+    'file:///a/../secret',
+    ' file:///secret',
+    'file:///secre%74?%ff',
+    'file:///a%3f/%2e%2e/secret',
+    'file:///x%2fy/../secre%74',
+    'file://localhost/secret',
+    'file:/secret',
+  ])('T24: is denied in whatever spelling: %s', (uri) => {
+    expect(outcome({ rules: [{ effect: 'deny', resources: ['file:///secret*'] }] }, readingOf(uri))).toBe('denied 0');
+  });
+
+  test.each([
+    ['doc://Secret/*', 'DOC://Secret/x'],
+    ['doc://Secret/*', 'doc://%53ecret/x'],
+    ['doc://Secret/*', 'Doc://secret/a/../x'],
+    ['file:///my%20secret/*', 'file:///my secret/x'],
+    ['file:///my%20secret/*', 'file:///m%79%20secret/x'],
+    ['file:///a/../secret/*', 'file:///secret/x'],
+  ])('T24: is denied however the rule is written: %s, %s', (pattern, uri) => {
+    expect(outcome({ rules: [{ effect: 'deny', resources: [pattern] }] }, readingOf(uri))).toBe('denied 0');
+  });
+
+  test.each([
+    ['doc://Public/*', 'doc://Public/x', 'allowed 0'],
+    ['doc://Public/*', 'doc://public/x', 'denied'],
+    ['file:///my%20docs/*', 'file:///my%20docs/a', 'allowed 0'],
+    ['file:///my%20docs/*', 'file:///my docs/a', 'denied'],
+    ['file:///my%20docs/*', 'file:///my%20docs/../secret', 'denied'],
+    ['file:///my%20docs/*', 'file:///my%20docs/%2e%2e/secret', 'denied'],
+    ['file:///x%2a/*', 'file:///x%2a/../xy/z', 'denied'],
+  ])('T24: is allowed only as the rule is written: %s, %s: %s', (pattern, uri, expected) => {
+    const config = { default: 'deny', rules: [{ effect: 'allow', resources: [pattern] }] };
+    expect(outcome(config, readingOf(uri))).toBe(expected);
+  });
+
+  describe('T24: with more than its own name', () => {
+    const deny = { effect: 'deny', resources: ['db://h/secret'] };
+    test.each(['db://h/secret?', 'db://h/secret#x', 'db://h/secret/', 'db://anna@h/secret?a=b'])(
+      'is denied as that is: %s',
+      (uri) => {
+        expect(outcome({ rules: [deny] }, readingOf(uri))).toBe('denied 0');
+        expect(outcome({ rules: [deny, { effect: 'allow', resources: ['db://*'] }] }, readingOf(uri))).toBe('denied 0');
+      },
+    );
+
+    test('is allowed where a rule before that one allows it', () => {
+      const list = [{ effect: 'allow', resources: ['db://h/secret?version=*'] }, deny];
+      expect(outcome({ rules: list }, readingOf('db://h/secret?version=1'))).toBe('allowed 0');
+      expect(outcome({ rules: list }, readingOf('db://h/secret?v=1'))).toBe('denied 1');
+    });
+
+    test('is allowed as a rule names it that allows', () => {
+      const config = {
+        default: 'deny',
+        rules: [{ effect: 'allow', resources: ['http://h:80/a?x=1#y', 'doc://{id}'] }],
+      };
+      expect(outcome(config, readingOf('http://h:80/a?x=1#y'))).toBe('allowed 0');
+      expect(outcome(config, readingOf('http://h:80/a'))).toBe('denied');
+      expect(outcome(config, readingOf('doc://{id}'))).toBe('allowed 0');
+    });
+
+    test('asks for the scope that its own name needs', () => {
+      const list = [{ effect: 'allow', scopes: ['all'], resources: ['db://h/secret'] }, deny];
+      expect(outcome({ rules: list }, readingOf('db://h/secret?'))).toBe('scope 0 all');
+      expect(outcome({ rules: list }, readingOf('db://h/secret?'), person({ scope: 'all' }))).toBe('allowed');
+    });
+  });
 });
 
 describe('callers', () => {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 import type { CompiledRule } from './compiled-rule.ts';
-import { uriReadings } from './uri-readings.ts';
+import { uriAliases, uriReadings } from './uri-readings.ts';
 import type { Wish } from './wishes.ts';
 
 const MAX_KNOWN = 500;
@@ -56,11 +56,13 @@ export class Access {
   readonly key: string;
   readonly #candidates: readonly Candidate[];
   readonly #default: Decision;
+  readonly #deniesResources: boolean;
   readonly #known = new LRUCache<string, Decision>({ max: MAX_KNOWN });
 
   constructor(key: string, candidates: readonly Candidate[], byDefault: 'allow' | 'deny') {
     this.key = key;
     this.#candidates = candidates;
+    this.#deniesResources = candidates.some(({ rule }) => rule.effect === 'deny' && rule.namesResources);
     this.#default = { outcome: byDefault === 'allow' ? 'allowed' : 'denied', rule: undefined };
   }
 
@@ -83,18 +85,26 @@ export class Access {
   }
 
   #decided(wish: Wish): Decision {
-    if (wish.resource === undefined) return this.#first(wish);
+    const { resource } = wish;
+    if (resource === undefined) return this.#first(wish);
+    const asRead = (one: string): Decision => this.#first({ ...wish, resource: one }, one !== resource);
     // Servers differ in how they read a URI. What one reading is not allowed, none is.
-    const decisions = uriReadings(wish.resource).map((resource) => this.#first({ ...wish, resource }));
+    const decisions = uriReadings(resource).map(asRead);
     const by = (outcome: Decision['outcome']): Decision | undefined => decisions.find((one) => one.outcome === outcome);
-    return by('denied') ?? by('scope') ?? by('allowed') ?? this.#default;
+    const decision = by('denied') ?? by('scope') ?? by('allowed') ?? this.#default;
+    if (decision.outcome === 'denied' || !this.#deniesResources) return decision;
+    // A rule that denies a thing is not passed by with another name for it, but where an earlier one allows that name.
+    const stricter = uriAliases(resource)
+      .map(asRead)
+      .filter((one) => one.outcome !== 'allowed' && isEarlier(one, decision));
+    return stricter.find(({ outcome }) => outcome === 'denied') ?? stricter[0] ?? decision;
   }
 
-  #first(wish: Wish): Decision {
+  #first(wish: Wish, isReading = false): Decision {
     const isPlain = PLAIN_METHODS.has(wish.method);
     let step: Decision | undefined;
     for (const { rule, lacks } of this.#candidates) {
-      if (!rule.matches(wish, isPlain)) continue;
+      if (!rule.matches(wish, isPlain, isReading)) continue;
       const { index, effect } = rule;
       if (lacks !== undefined) step ??= { outcome: 'scope', rule: index, scope: lacks };
       else
@@ -104,6 +114,9 @@ export class Access {
     return this.#default.outcome === 'denied' ? (step ?? this.#default) : this.#default;
   }
 }
+
+const isEarlier = ({ rule }: Decision, other: Decision): boolean =>
+  rule !== undefined && (other.rule === undefined || rule < other.rule);
 
 /** What is about an object has one of our methods. */
 function keyOf({ method, tool, prompt, resource }: Wish): string {

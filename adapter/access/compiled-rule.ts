@@ -1,6 +1,7 @@
 import type { AccessRule } from '../../crds/config/adapter-file/access.ts';
 import type { Identity } from '../identity/identity.ts';
 import { glob } from './glob.ts';
+import { uriReadings } from './uri-readings.ts';
 import type { Wish } from './wishes.ts';
 
 type Matches = (text: string) => boolean;
@@ -15,6 +16,8 @@ export class CompiledRule {
   readonly #methods: Matches | undefined;
   readonly #tools: Matches | undefined;
   readonly #resources: Matches | undefined;
+  /** Also where its patterns are read as URIs are. */
+  readonly #readResources: Matches | undefined;
   readonly #prompts: Matches | undefined;
 
   constructor(rule: AccessRule, index: number) {
@@ -26,7 +29,12 @@ export class CompiledRule {
     this.#methods = anyOf(rule.methods);
     this.#tools = anyOf(rule.tools);
     this.#resources = anyOf(rule.resources);
+    this.#readResources = anyOf(rule.resources?.flatMap(patternReadings) ?? null);
     this.#prompts = anyOf(rule.prompts);
+  }
+
+  get namesResources(): boolean {
+    return this.#resources !== undefined;
   }
 
   /** Whether it concerns a caller, whatever its scopes. */
@@ -40,12 +48,21 @@ export class CompiledRule {
     return this.scopes === undefined || this.scopes.some((scope) => scopes.has(scope)) ? undefined : this.scopes[0];
   }
 
-  /** @param isPlain the method is about no object, and the rule must name it */
-  matches({ method, tool, resource, prompt }: Wish, isPlain: boolean): boolean {
+  /**
+   * @param isPlain the method is about no object, and the rule must name it
+   * @param isReading the resource is not as it was asked for, but as it may be read; what is to be allowed must fit both as
+   *   it was asked for and as it was written, or `doc://Public` would allow `doc://public` too
+   */
+  matches({ method, tool, resource, prompt }: Wish, isPlain: boolean, isReading: boolean): boolean {
     if (this.#methods === undefined ? isPlain : !this.#methods(method)) return false;
-    return fits(this.#tools, tool) && fits(this.#resources, resource) && fits(this.#prompts, prompt);
+    const resources = isReading || this.effect === 'deny' ? this.#readResources : this.#resources;
+    return fits(this.#tools, tool) && fits(resources, resource) && fits(this.#prompts, prompt);
   }
 }
+
+/** An encoded star must not become one that stands for anything. */
+const patternReadings = (pattern: string): readonly string[] =>
+  /%2a/i.test(pattern) ? [pattern] : uriReadings(pattern);
 
 function fits(wanted: Matches | undefined, given: string | undefined): boolean {
   return wanted === undefined || (given !== undefined && wanted(given));

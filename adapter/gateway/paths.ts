@@ -78,6 +78,7 @@ function stepsOf(mount: Mount, client: ClientUpstream, deps: PathDeps) {
   const renew: Renew = (operation, lost) => client.renew(operation, lost);
   const runsOthers = (tool: string): boolean => steps.get(tool)?.runsOthers === true;
   const allowed = new Allowed(mount, (...asked) => deps.stepUp(serverId, ...asked));
+  const mayCall = mount.hasAccessRules ? allowed.allows.bind(allowed) : undefined;
   const disabled = new DisabledTools(mount);
   const toolSteps = new ToolSteps(mount, client, toolParameters);
   const timeLimit = new TimeLimit((operation) => timeOver(operation, mount, client));
@@ -94,8 +95,8 @@ function stepsOf(mount: Mount, client: ClientUpstream, deps: PathDeps) {
       ...(resource === undefined ? [] : [new Challenges({ mount, resource, client, baseUrl: deps.baseUrl })]),
       ...(mount.requiredHeaders.length === 0 ? [] : [new RequiredHeaders(mount.requiredHeaders)]),
     ],
-    limits: callLimits === undefined ? [] : [new Limits(callLimits, runsOthers)],
-    limitsAlone: callLimits === undefined ? [] : [new Limits(callLimits, runsOthers, sessions)],
+    limits: callLimits === undefined ? [] : [new Limits(callLimits, runsOthers, undefined, mayCall)],
+    limitsAlone: callLimits === undefined ? [] : [new Limits(callLimits, runsOthers, sessions, mayCall)],
     opened: new OpenedSession({ mount, client, sessions, store, refusesSessions }),
     inSession: new InSession(sessions, runsOthers),
     breaker: new Breaker(serverId, mount.breaker, runsOthers),

@@ -5,6 +5,9 @@ import { request as httpRequest } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
+import { AccessConfig } from '../../crds/config/adapter-file/access.ts';
+import type { Access } from '../access/access.ts';
+import { AccessRules } from '../access/access-rules.ts';
 import { knownError } from '../errors.ts';
 import { downloadUrl } from '../artifacts/download-url.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
@@ -15,6 +18,7 @@ import { createRedaction } from '../../lib/redaction/redact.ts';
 import { createLogger } from '../telemetry/logs/logger.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { artifactRoute, type ArtifactRouteOptions } from './artifact-route.ts';
+import { ANYBODY } from '../identity/identity.ts';
 import { sampleIdentification } from '../identity/testing/sample-identification.ts';
 import { HostNames } from './host-names.ts';
 import { OriginPolicy } from './origin.ts';
@@ -42,12 +46,18 @@ let logged: string;
 let running: RunningDownloads;
 let telemetry: RecordingTelemetry;
 
-async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteOptions> } = {}): Promise<void> {
+interface StartOptions {
+  readonly auth?: boolean;
+  readonly access?: Access;
+  readonly changes?: Partial<ArtifactRouteOptions>;
+}
+
+async function start(options: StartOptions = {}): Promise<void> {
   const auth = options.auth ?? false;
   logged = '';
   telemetry = new RecordingTelemetry();
   app = createServer({
-    identification: sampleIdentification(auth ? 'right' : undefined),
+    identification: { ...sampleIdentification(auth ? 'right' : undefined), access: () => options.access },
     hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '0.0.0.0', machine: 'machine' }),
     origins: new OriginPolicy(NO_CORS, { publicBaseUrl: null, boundHost: '0.0.0.0' }),
     trustedProxies: [],
@@ -307,6 +317,18 @@ describe('a download is refused', () => {
     await files.store.remove(session);
     expect(await refusal(await fetch(pathOf(), own()))).toEqual(notFound);
     expect(await refusal(await fetch(await signed()))).toEqual(notFound);
+  });
+
+  test('T24: by a rule about its name, whether that is in the path or not', async () => {
+    const rule = { effect: 'deny', methods: ['files/download'], resources: ['artifact://*/fox.txt'] };
+    await start({ access: new AccessRules(AccessConfig.parse({ rules: [rule] })).of(ANYBODY) });
+    for (const path of [`${pathOf()}/fox.txt`, pathOf()]) {
+      expect(await refusal(await fetch(path, own()))).toEqual([403, 'forbidden']);
+    }
+    expect(await refusal(await fetch(`${pathOf()}/dog.txt`, own()))).toEqual([404, 'artifact_not_found']);
+    const other = await files.file(session, 'artifact', { filename: 'dog.txt' });
+    for (const path of [`${pathOf(other)}/dog.txt`, pathOf(other)]) expect((await fetch(path, own())).status).toBe(200);
+    expect((await fetch(await signed())).status).toBe(200);
   });
 
   test('with 503 while the store is down', async () => {

@@ -134,6 +134,9 @@ async function download(
   const file = newest && asked(newest, queryOf(request).getAll('version'));
   if (file === undefined) throw new NotFound('not_found');
   if (filename !== undefined && filename !== file.filename) throw new NotFound('filename_mismatch');
+  if (filename === undefined && served.authMode === 'session_context') {
+    admitFiles(request, reply, downloadOf(artifactUri(options.uriScheme, file)), options.stepUp);
+  }
   const elsewhere = await files.url(file, { expiresInSeconds: options.redirectTtlSeconds, as: 'attachment' });
   if (elsewhere !== undefined) {
     request.attributes.outcome = 'ok';
@@ -175,7 +178,8 @@ async function admit(
   }
   const refused = state === 'absent' ? undefined : new AdapterError('download_url_invalid', EXPIRED[state]);
   if (request.refusal !== undefined) throw refused ?? request.refusal;
-  admitFiles(request, reply, downloadOf(uri), stepUp);
+  // Rules may be about the name; without it, they are asked once it is known, and that the file is the caller's.
+  if (filename !== '') admitFiles(request, reply, downloadOf(uri), stepUp);
   const own = request.headers['mcp-session-id'] ?? query.get('session_id') ?? undefined;
   if (own === undefined) throw refused ?? new AdapterError('missing_session');
   if (own !== sessionId) throw new NotFound('session_mismatch');

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 import { CompactEncrypt, exportSPKI, importSPKI, SignJWT } from 'jose';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 
@@ -80,6 +82,37 @@ describe('a good token', () => {
     clock = 31_000;
     await expect(identify(await signed(unknown))).rejects.toThrow(/no applicable key/);
     await expect(identify(token)).rejects.toMatchObject({ name: 'InvalidToken' });
+  });
+
+  test.each([
+    ['under the same id', 'rsa'],
+    ['where keys have no ids', undefined],
+  ])('is no longer good once another key has taken the place of its own, %s', async (_where, kid) => {
+    const [old, next] = [await sampleKey('rsa', 'RS256'), await sampleKey('rsa', 'RS256')].map((one) => ({
+      ...one,
+      jwk: { ...one.jwk, kid },
+    })) as [SampleKey, SampleKey];
+    issuer.keys = [key, old];
+    const token = await signed(old, { exp: seconds() + 4000 }, { kid });
+    await identify(token);
+    issuer.keys = [key, next];
+    clock = 600_001;
+    await identify(token);
+    await vi.waitFor(() => expect(issuer.reads).toBe(2));
+    await expect(identify(token)).rejects.toMatchObject({ name: 'InvalidToken' });
+    expect((await identify(await signed(next, { exp: seconds() + 4000 }, { kid }))).name).toBe('user:anna');
+  });
+
+  test('stays known where its key is described in other words', async () => {
+    const token = await signed(rsa, { exp: seconds() + 4000 });
+    await identify(token);
+    const { kid, alg, ...others } = rsa.jwk;
+    issuer.keys = [{ ...rsa, jwk: { x5t: 'of a certificate', alg, ...others, kid } }, key];
+    clock = 600_001;
+    void tokens.identity(token);
+    await vi.waitFor(() => expect(issuer.reads).toBe(2));
+    await setImmediate();
+    expect(tokens.identity(token)).toMatchObject({ name: 'user:anna' });
   });
 
   test('is no longer good ten minutes after its key was withdrawn, though no other token comes', async () => {

@@ -37,7 +37,8 @@ export class IssuerKeys {
   readonly #now: () => number;
   readonly #onWithdrawn: (() => void)[] = [];
   #keys: LocalJWKSet | undefined;
-  #ids: ReadonlySet<string> = new Set();
+  /** What tells them apart: not the id, under which an issuer may put another key, and which it need not give. */
+  #prints: ReadonlySet<string> = new Set();
   #read = -Infinity;
   #failed = -Infinity;
   #unknown = -Infinity;
@@ -99,10 +100,10 @@ export class IssuerKeys {
   async #load(): Promise<void> {
     try {
       const set = await this.#fetch();
-      const ids = new Set(set.keys.map(({ kid }) => kid ?? ''));
-      const isWithdrawn = [...this.#ids].some((id) => !ids.has(id));
+      const prints = new Set(set.keys.map(printOf));
+      const isWithdrawn = [...this.#prints].some((print) => !prints.has(print));
       this.#keys = createLocalJWKSet(set);
-      this.#ids = ids;
+      this.#prints = prints;
       this.#read = this.#now();
       this.#failure = undefined;
       if (isWithdrawn) for (const listener of this.#onWithdrawn) listener();
@@ -125,6 +126,10 @@ export class IssuerKeys {
     return { keys: known };
   }
 }
+
+/** What stands in a key that decides about a signature, and by which a token finds it; all else may change. */
+const printOf = ({ kid, kty, use, alg, crv, x, y, n, e, pub }: JSONWebKeySet['keys'][number]): string =>
+  JSON.stringify([kid, kty, use, alg, crv, x, y, n, e, pub]);
 
 const unknownKey = (cause: unknown): InvalidToken => new InvalidToken('the key of the token is unknown', { cause });
 

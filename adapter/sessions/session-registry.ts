@@ -163,6 +163,7 @@ export class SessionRegistry {
    * leave at their end.
    */
   async admit(serverId: string, taking: Taking): Promise<Lease | undefined> {
+    if (taking.rates.length + taking.places.length === 0) return undefined;
     const lease: Lease = { slot: -1, key: undefined, id: this.#newId(), places: taking.places };
     const now = this.#store.now();
     const refused = await this.#store.callLimits.take({ id: lease.id, until: now + LEASE_MS, taking }, now);

@@ -30,12 +30,12 @@ afterEach(() => sessions.stop());
 const runsOthers = (tool: string): boolean => tool === 'execute';
 
 /** The steps of a server with this limit, for calls with and without sessions, and a call through each. */
-function limited(changes: Partial<CallLimit>) {
+function limited(changes: Partial<CallLimit>, mayCall?: ConstructorParameters<typeof Limits>[3]) {
   const limits = new CallLimits('s1', [{ per: 'caller', rate: null, burst: null, concurrent: null, ...changes }]);
   const caller = { principal, headers: { 'mcp-session-id': sessionId } };
   return {
-    inSession: [new Limits(limits, runsOthers), new InSession(sessions, runsOthers)],
-    alone: [new Limits(limits, runsOthers, sessions)],
+    inSession: [new Limits(limits, runsOthers, undefined, mayCall), new InSession(sessions, runsOthers)],
+    alone: [new Limits(limits, runsOthers, sessions, mayCall)],
     operation: (message: object = CALL) => sampleOperation(message, { caller }),
   };
 }
@@ -95,6 +95,24 @@ describe.each(['inSession', 'alone'] as const)('%s', (family) => {
     }
     expect(sessions.inFlight).toBe(0);
   });
+
+  test.each<[Partial<CallLimit>, boolean]>([
+    [{ per: 'server', rate: '1/h' }, false],
+    [{ per: 'tool', rate: '1/h' }, false],
+    [{ per: 'tool', concurrent: 1 }, false],
+    [{ per: 'caller', rate: '1/h' }, true],
+    [{ per: 'caller+tool', concurrent: 1 }, true],
+  ])(
+    'T26: a call that its caller may not make counts against none but the caller itself: %j',
+    async (limit, counts) => {
+      let may = false;
+      const { [family]: steps, operation } = limited(limit, () => may);
+      await through(steps, operation());
+      may = true;
+      if (counts) expect(await refusal(steps, operation())).toMatchObject({ status: 429 });
+      else await through(steps, operation());
+    },
+  );
 
   test('a call that makes others counts, and holds no place', async () => {
     const { [family]: steps, operation } = limited({ rate: '2/h', concurrent: 1 });

@@ -1,4 +1,5 @@
-import { toolName } from '../exchange/message.ts';
+import { type Request, toolName } from '../exchange/message.ts';
+import type { Caller } from '../path/caller.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
@@ -15,27 +16,33 @@ export class Limits implements Step {
   readonly #limits: CallLimits;
   readonly #runsOthers: (tool: string) => boolean;
   readonly #sessions: Pick<SessionRegistry, 'admit' | 'leave'> | undefined;
+  readonly #mayCall: ((caller: Caller, call: Request) => boolean) | undefined;
 
   /**
    * @param runsOthers calls of such a tool take no place while they run: each of the calls that they make does
    * @param sessions where calls have none
+   * @param mayCall undefined: everybody may call everything
    */
   constructor(
     limits: CallLimits,
     runsOthers: (tool: string) => boolean,
     sessions?: Pick<SessionRegistry, 'admit' | 'leave'>,
+    mayCall?: (caller: Caller, call: Request) => boolean,
   ) {
     this.#limits = limits;
     this.#runsOthers = runsOthers;
     this.#sessions = sessions;
+    this.#mayCall = mayCall;
   }
 
   send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
     const { calls, body, caller } = operation;
     if (calls.length > 0) {
-      const tools = calls.map((call) => toolName(call) ?? '');
+      const tools = calls.map(nameOf);
       const runs = body.batch || !this.#runsOthers(tools[0] ?? '');
-      operation.limits = this.#limits.of(caller, tools, runs);
+      const mayCall = this.#mayCall;
+      const allowed = mayCall === undefined ? tools : calls.filter((call) => mayCall(caller, call)).map(nameOf);
+      operation.limits = this.#limits.of(caller, tools, runs, allowed);
       if (this.#sessions !== undefined) return this.#admit(this.#sessions, operation, reply, next);
     }
     next(operation, reply);
@@ -53,3 +60,5 @@ export class Limits implements Step {
     next(operation, lease === undefined ? reply : new LeasedReply(operation, reply, () => sessions.leave(lease)));
   }
 }
+
+const nameOf = (call: Request): string => toolName(call) ?? '';

@@ -57,6 +57,26 @@ describe('what a call counts against', () => {
     expect(taking.places).toEqual([{ per: 'caller', key: 'up:caller|alice', most: 3, calls: 1 }]);
   });
 
+  test('is nothing that callers share, for calls that are not allowed', () => {
+    const all = (['caller', 'server', 'tool', 'caller+tool'] as const).map((per) =>
+      limit({ per, rate: '9/s', concurrent: 9 }),
+    );
+    const { rates, places } = new CallLimits('up', all).of(caller('bob'), ['get', 'find', 'get'], true, ['find']);
+    const counted = (taken: readonly { per: string; key: string; calls: number }[]): unknown =>
+      taken.map(({ per, key, calls }) => [per, key.slice(key.indexOf('|') + 1), calls]);
+    const expected = [
+      ['caller', 'bob', 3],
+      ['server', expect.any(String), 1],
+      ['tool', 'find', 1],
+      ['caller+tool', 'bob|get', 2],
+      ['caller+tool', 'bob|find', 1],
+    ];
+    expect(counted(rates)).toEqual(expected);
+    expect(counted(places)).toEqual(expected);
+    const none = new CallLimits('up', all).of(caller('bob'), ['get'], true, []);
+    expect(none.rates.map(({ per }) => per)).toEqual(['caller', 'caller+tool']);
+  });
+
   test('is no place where it runs others', () => {
     expect(of([limit({ rate: '1/s', concurrent: 5 })], caller('alice'), ['execute'], false)).toMatchObject({
       rates: [{ calls: 1 }],

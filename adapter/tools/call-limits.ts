@@ -63,19 +63,25 @@ export class CallLimits {
   /**
    * What calls of these tools take that come together. Throws `invalid_request` where they are more than there may ever be.
    * @param runs whether they run at the upstream; otherwise they take no places
+   * @param allowed those that the caller may call: what others are refused takes nothing from what callers share
    */
-  of(caller: Pick<Caller, 'principal' | 'request'>, tools: readonly string[], runs: boolean): Taking {
+  of(
+    caller: Pick<Caller, 'principal' | 'request'>,
+    tools: readonly string[],
+    runs: boolean,
+    allowed: readonly string[] = tools,
+  ): Taking {
     const rates: RateTaking[] = [];
     const places: PlaceTaking[] = [];
     const who = caller.principal === '' ? networkOf(caller.request.ip) : caller.principal;
     for (const { per, prefix, intervalUs, burst } of this.#rates) {
-      for (const [key, calls] of this.#counts(prefix, per, who, tools)) {
+      for (const [key, calls] of this.#counts(prefix, per, who, isShared(per) ? allowed : tools)) {
         requireRoom(calls, burst);
         rates.push({ per, key, intervalUs, burst, calls });
       }
     }
     for (const { per, prefix, most } of runs ? this.#places : []) {
-      for (const [key, calls] of this.#counts(prefix, per, who, tools)) {
+      for (const [key, calls] of this.#counts(prefix, per, who, isShared(per) ? allowed : tools)) {
         requireRoom(calls, most);
         places.push({ per, key, most, calls });
       }
@@ -85,7 +91,8 @@ export class CallLimits {
 
   /** The keys under which a limit counts calls, each with their number. Who calls has no `|` in it, and a tool comes last. */
   #counts(prefix: string, per: Shared, who: string, tools: readonly string[]): Iterable<readonly [string, number]> {
-    const start = per === 'caller' || per === 'caller+tool' ? `${prefix}|${who}` : prefix;
+    if (tools.length === 0) return [];
+    const start = isShared(per) ? prefix : `${prefix}|${who}`;
     if (per === 'caller' || per === 'server') return [[start, tools.length]];
     const [only] = tools;
     if (only !== undefined && tools.length === 1) return [[`${start}|${this.#names.of(only)}`, 1]];
@@ -97,6 +104,9 @@ export class CallLimits {
     return counts;
   }
 }
+
+/** Whether several callers have it together. */
+const isShared = (per: Shared): boolean => per === 'server' || per === 'tool';
 
 function requireRoom(calls: number, most: number): void {
   if (calls <= most) return;

@@ -5,6 +5,9 @@ import { pathToFileURL } from 'node:url';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
+import { AccessConfig } from '../../crds/config/adapter-file/access.ts';
+import { AccessRules } from '../access/access-rules.ts';
+import { parseArtifactUri } from '../artifacts/artifact-uri.ts';
 import { textOf } from '../exchange/testing/whole-answer.ts';
 import { type FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { DiskStagingArea } from '../files/disk/disk-staging-area.ts';
@@ -13,6 +16,7 @@ import { FileStore } from '../files/store/file-store.ts';
 import { Quotas } from '../files/store/quotas.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
 import { Uploads } from '../files/uploads/uploads.ts';
+import { ANYBODY } from '../identity/identity.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { Mount } from '../mount/mount.ts';
@@ -235,6 +239,30 @@ describe('a tool that takes uploads', () => {
     const mayUse: ConsumerOptions['mayUse'] = async (_call, sessionId) => asked.push(sessionId) > 0;
     await consumer({ mayUse }).prepare(call(`{"file":["${handle(one)}","${handle(two)}"]}`));
     expect(asked).toEqual([session.sessionId]);
+  });
+
+  test('T24: never gets an artifact that rules keep from its caller, beside others or under another name', async () => {
+    const [open, hidden] = [
+      await files.file(session, 'artifact', { filename: 'open.txt' }),
+      await files.file(session, 'artifact', { filename: 'hidden.txt' }),
+    ];
+    const uri = ({ sessionId, fileId }: FileRecord, name: string): string =>
+      `artifact://sessions/${sessionId}/${fileId}/${name}`;
+    const rule = { effect: 'deny', methods: ['files/download'], resources: ['artifact://*/hidden.txt'] };
+    const access = new AccessRules(AccessConfig.parse({ rules: [rule] })).of(ANYBODY);
+    const caller = { ...call('{}').caller, access };
+    const artifacts: ConsumerOptions['artifacts'] = {
+      parse: (text) => parseArtifactUri('artifact://', text),
+      ttlMs: null,
+      mayUse: async () => true,
+      areEdited: false,
+    };
+    const given = async (...uris: string[]): Promise<PreparedCall> =>
+      consumer({ artifacts }).prepare(call(`{"file":${JSON.stringify(uris)}}`, { caller }));
+    expect(sent(await given(uri(open, 'open.txt')))).toEqual({ file: [files.pathOf(open)] });
+    expect(said(await given(uri(open, 'open.txt'), uri(hidden, 'hidden.txt')))).toContain('hidden.txt');
+    expect(said(await given(uri(hidden, 'open.txt')))).toContain(hidden.fileId);
+    expect(said(await given(uri(open, 'open.txt'), uri(open, 'other.txt')))).toContain('other.txt');
   });
 
   test('is not called with a file that is not there, and what was taken into use is given back', async () => {

@@ -62,7 +62,9 @@ export interface ConsumerOptions {
 /** Artifacts that can be passed as uploads can. */
 export interface PassedArtifacts {
   /** What an artifact's URI names; undefined for any other text. */
-  readonly parse: (text: string) => { readonly sessionId: string; readonly fileId: string } | undefined;
+  readonly parse: (
+    text: string,
+  ) => { readonly sessionId: string; readonly fileId: string; readonly filename: string } | undefined;
   /** In milliseconds; null: never. */
   readonly ttlMs: number | null;
   /** Whether the caller may use the artifacts of a session. */
@@ -77,6 +79,9 @@ export interface StagedUploads {
   /** Removes them again. Never fails. */
   remove(files: readonly FileRecord[]): Promise<void>;
 }
+
+/** A file, and for an artifact how its handle calls it. */
+type NamedFile = FileKey & { readonly filename?: string | undefined };
 
 /** What a model can do something about. */
 const OF_FILES: ReadonlySet<string> = new Set(['file_too_large', 'session_quota', 'storage_quota', 'uploads_disabled']);
@@ -120,7 +125,7 @@ export class UploadConsumer implements ToolStep {
 
   async #rewrite(call: ToolCall, { values }: FileArguments & { kind: 'values' }): Promise<PreparedCall> {
     const { serverId, uriScheme } = this.#options;
-    const keys = new Map<string, FileKey>();
+    const keys = new Map<string, NamedFile>();
     const data = new Map<string, DataFile>();
     const allowed = new Map<string, boolean>();
     for (const { value } of values) {
@@ -132,15 +137,19 @@ export class UploadConsumer implements ToolStep {
         continue;
       }
       const upload = parseHandle(value, uriScheme);
-      const kind = upload === undefined ? 'artifact' : 'upload';
-      const handle = upload ?? this.#options.artifacts?.parse(value);
+      const artifact = upload === undefined ? this.#options.artifacts?.parse(value) : undefined;
+      const handle = upload ?? artifact;
       if (handle === undefined) return this.#refusals.noHandle(value);
+      const kind = artifact === undefined ? 'upload' : 'artifact';
       const owner = `${kind} ${handle.sessionId}`;
-      const isAllowed = allowed.get(owner) ?? (await this.#mayUse(call, kind, handle.sessionId, value));
-      allowed.set(owner, isAllowed);
+      const isOwn = allowed.get(owner) ?? (await this.#mayUse(call, kind, handle.sessionId));
+      allowed.set(owner, isOwn);
+      // Rules may be about one file of a session.
+      const isAllowed = artifact === undefined || call.caller.access?.allows(downloadOf(value)) !== false;
       // Another session's file is as unknown as one that never was.
-      if (!isAllowed) return this.#refusals.unknown(value);
-      keys.set(value, { serverId, sessionId: handle.sessionId, kind, fileId: handle.fileId });
+      if (!isOwn || !isAllowed) return this.#refusals.unknown(value);
+      const { sessionId, fileId } = handle;
+      keys.set(value, { serverId, sessionId, kind, fileId, filename: artifact?.filename });
     }
     if (keys.size + data.size === 0) return { kind: 'forward', body: call.body };
     const staged = data.size === 0 ? [] : await this.#stage(call, data);
@@ -184,18 +193,18 @@ export class UploadConsumer implements ToolStep {
   /** Takes the files into use, and lets `edit` put what the tool gets into the body. `keys` are by their handles. */
   async #using(
     call: ToolCall,
-    keys: ReadonlyMap<string, FileKey>,
+    keys: ReadonlyMap<string, NamedFile>,
     edit: (texts: ReadonlyMap<string, string>) => string | undefined,
   ): Promise<PreparedCall> {
     const { records } = this.#options;
     const texts = new Map<string, string>();
-    const byId = new Map<string, string>();
+    const byId = new Map<string, { readonly text: string; readonly filename: string }>();
     const taken: FileKey[] = [];
     let isForwarded = false;
     try {
       for (const [handle, key] of keys) {
-        let text = byId.get(key.fileId);
-        if (text === undefined) {
+        let known = byId.get(key.fileId);
+        if (known === undefined) {
           const file = await this.#take(call, key);
           if (file === undefined) return this.#refusals.unknown(handle);
           taken.push(file);
@@ -203,10 +212,11 @@ export class UploadConsumer implements ToolStep {
           const passed = await this.#passed(file);
           if (passed === 'missing') return this.#refusals.unknown(handle);
           if (passed === 'changed') return this.#refusals.changed(handle);
-          text = JSON.stringify(passed.value);
-          byId.set(key.fileId, text);
+          byId.set(key.fileId, (known = { text: JSON.stringify(passed.value), filename: file.filename }));
         }
-        texts.set(handle, text);
+        // Rules that allow an artifact have looked at its name as it stands in the handle.
+        if (key.kind === 'artifact' && key.filename !== known.filename) return this.#refusals.unknown(handle);
+        texts.set(handle, known.text);
       }
       const body = edit(texts);
       if (body === undefined) return this.#refusals.problem('missing');
@@ -233,9 +243,8 @@ export class UploadConsumer implements ToolStep {
     }
   }
 
-  async #mayUse(call: ToolCall, kind: FileKind, sessionId: string, handle: string): Promise<boolean> {
+  async #mayUse(call: ToolCall, kind: FileKind, sessionId: string): Promise<boolean> {
     if (kind === 'upload') return this.#options.mayUse(call, sessionId);
-    if (call.caller.access?.allows(downloadOf(handle)) === false) return false;
     return (await this.#options.artifacts?.mayUse(call, sessionId)) === true;
   }
 

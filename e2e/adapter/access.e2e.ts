@@ -121,6 +121,26 @@ describe('with authentication', () => {
   });
 });
 
+test('T26: who may not call a tool does not use it up for others', async () => {
+  const [anna, bob] = [secret('token of anna'), secret('token of bob')];
+  const tokens = [
+    { name: 'anna', token: anna },
+    { name: 'bob', token: bob },
+  ];
+  const access = { rules: [{ effect: 'deny', principals: ['token:bob'], tools: ['echo'] }] };
+  const limits = [
+    { per: 'tool', rate: '2/h' },
+    { per: 'server', rate: '3/h' },
+  ];
+  await using at = await start({ auth: { enabled: true, tokens } }, { access, limits });
+  const of = async (token: string) =>
+    (await openSession(at.adapter, { headers: { 'x-mcp-adapter-auth-token': token } })).at(at.adapter);
+  const [his, hers] = [await of(bob), await of(anna)];
+  for (let n = 0; n < 5; n += 1) expect(await his.tool('echo')).toMatchObject({ error: { code: -32602 } });
+  for (let n = 0; n < 2; n += 1) expect(textOf(await hers.tool('echo', { n }))).toBe(JSON.stringify({ n }));
+  expect(await hers.tool('echo')).toMatchObject({ error: { code: 429 } });
+});
+
 describe('browsers', () => {
   const cors = { enabled: true, allowed_origins: ['https://app.example'], allow_credentials: true };
   const origin = 'https://app.example';

@@ -17,7 +17,8 @@ export const silentPods = (pods: readonly KubernetesObject[], digest: string): K
 /**
  * Notes the digest on the pods themselves: the kubelet looks at the volumes of a pod that has changed at once, and of
  * others once a minute. To be called when our watch has shown the ConfigMap: the kubelet's has by then, too.
- * @throws the error of the API server, but for pods that are gone or made anew
+ * What is refused for one pod, as by a policy, keeps no other from being told.
+ * @throws the first error of the API server or the transport, but for pods that are gone or made anew
  */
 export async function annotatePods(
   api: Pick<KubernetesApi, 'merge'>,
@@ -26,17 +27,21 @@ export async function annotatePods(
   signal: AbortSignal,
 ): Promise<void> {
   const queue = silentPods(pods, digest).values();
+  const refused: ApiError[] = [];
   const worker = async (): Promise<void> => {
     for (const { metadata } of queue) {
       signal.throwIfAborted();
       // Another uid is refused.
       const patch = { metadata: { uid: metadata.uid, annotations: { [TOOL_LOCK]: digest } } };
       await api.merge(patch, PODS, metadata).catch((error: unknown) => {
-        if (!(error instanceof ApiError && GONE.has(error.code))) throw error;
+        if (!(error instanceof ApiError)) throw error;
+        if (!GONE.has(error.code)) refused.push(error);
       });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const [first] = refused;
+  if (first !== undefined) throw first;
 }
 
 const AT_ONCE = 8;

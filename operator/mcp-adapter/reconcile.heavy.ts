@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { type RunningAdapter, startAdapter } from '../../e2e/support/adapter-process.ts';
 import { type RunningFixture, startFixture } from '../../e2e/support/fixture-process.ts';
 import { listen } from '../../e2e/support/ports.ts';
@@ -173,6 +174,53 @@ it('repairs what was deleted or edited by hand, and leaves what others added', a
     return configText(found).includes('files:8000') ? found : undefined;
   });
   expect(config.metadata.labels?.['team']).toBe('blue');
+});
+
+describe('the layout of the storage stays as it began', () => {
+  const layout = async (demo: ReturnType<typeof resource>): Promise<string | undefined> =>
+    textAt(parse(configText(await demo.get(CONFIG_MAPS, 'demo-config'))), 'storage', 'layout');
+  const more = [...servers, { id: 'more', mount_path: '/more', upstream: { url: 'http://more:8000/mcp' } }];
+  const claim = { storage: { claim: { size: '1Gi' } } };
+  const begun = async () => {
+    const demo = resource();
+    await demo.apply({ ...spec, ...claim });
+    await eventually(() => demo.get(DEPLOYMENTS));
+    await demo.apply({ config: { servers: more }, ...claim });
+    await eventually(async () =>
+      configText(await demo.get(CONFIG_MAPS, 'demo-config')).includes('/more') ? true : undefined,
+    );
+    expect(await layout(demo)).toBeUndefined();
+    return demo;
+  };
+  const remade = (demo: ReturnType<typeof resource>, before: string | undefined) =>
+    eventually(async () => {
+      const found = await demo.get(CONFIG_MAPS, 'demo-config');
+      return found !== undefined && found.metadata.uid !== before ? found : undefined;
+    });
+
+  it('where the ConfigMap is deleted by hand', async () => {
+    const demo = await begun();
+    const before = await demo.get(CONFIG_MAPS, 'demo-config');
+    await real.api.delete(CONFIG_MAPS, { name: 'demo-config', namespace });
+    const after = await remade(demo, before?.metadata.uid);
+    expect(after['data']).toEqual(before?.['data']);
+    expect(after.metadata.labels).toEqual(before?.metadata.labels);
+  });
+
+  it('where the resource is made again over the claim that it has left', async () => {
+    const demo = await begun();
+    const before = await demo.get(CONFIG_MAPS, 'demo-config');
+    await running[Symbol.asyncDispose]();
+    await real.api.delete(MCP_ADAPTERS, { name: 'demo', namespace });
+    // There is no garbage collector here.
+    await real.api.delete(CONFIG_MAPS, { name: 'demo-config', namespace });
+    for (const kind of [SERVICE_ACCOUNTS, NETWORK_POLICIES, SERVICES, DEPLOYMENTS])
+      await real.api.delete(kind, { name: 'demo', namespace });
+    await demo.apply({ config: { servers: more }, ...claim });
+    running = startController(real.api, namespace, () => 1);
+    const after = await remade(demo, before?.metadata.uid);
+    expect(after['data']).toEqual(before?.['data']);
+  });
 });
 
 it('leaves everything as it is after an invalid edit, and names the field', async () => {

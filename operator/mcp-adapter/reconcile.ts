@@ -19,7 +19,8 @@ import type { Child } from './build/build.ts';
 import type { Checked } from './check/check.ts';
 import type { Cluster } from './cluster.ts';
 import type { EffectiveConfig } from './config/effective-config.ts';
-import { configMapName, lockConfigMapName } from './config/labels.ts';
+import { configMapName, lockConfigMapName, storageClaimName } from './config/labels.ts';
+import { recordAmong } from './config/settled-config.ts';
 import { lockConfigMapOf } from './lock/lock-config-map.ts';
 import { lockedNames } from './lock/locked-names.ts';
 import { lockPlan, type LockPlan, type LocksOfAdapter } from './lock/locks-of-adapter.ts';
@@ -79,7 +80,10 @@ const isToldAsCondition =
   ({ type, reason }: Condition): boolean =>
     chosen === undefined || type !== 'ToolsMatchLock' || reason !== DRIFT;
 
-/** Brings a lock that has been applied to the pods, and tells what comes of it. @returns when to try again */
+/**
+ * Brings a lock that has been applied to the pods, and tells what comes of it, also where they could not be told: the
+ * kubelet brings it all the same, later. @returns when to try again
+ */
 async function afterwards(
   observed: Observed,
   locks: LocksOfAdapter,
@@ -89,11 +93,16 @@ async function afterwards(
 ): Promise<number | undefined> {
   const digest = locks.chosen?.content.digest;
   const isLive = digest !== undefined && digest !== '' && liveLockDigest(observed) === digest;
-  if (isLive) await annotatePods(cluster.api, observed.pods, digest, signal);
-  const adapter = adapterOfLock(observed, locks, inputs);
-  // Before the status, which says what is known: an Event that is lost would never come again.
-  if (adapter !== undefined) recordDrift(observed, locks, adapter, cluster);
-  return reportLocks(observed.key, locks, adapter, cluster, signal);
+  let retryAfterMs: number | undefined;
+  try {
+    if (isLive) await annotatePods(cluster.api, observed.pods, digest, signal);
+  } finally {
+    const adapter = adapterOfLock(observed, locks, inputs);
+    // Before the status, which says what is known: an Event that is lost would never come again.
+    if (adapter !== undefined) recordDrift(observed, locks, adapter, cluster);
+    retryAfterMs = await reportLocks(observed.key, locks, adapter, cluster, signal);
+  }
+  return retryAfterMs;
 }
 
 interface Evaluated {
@@ -188,7 +197,11 @@ async function desired(
     referencesRevision: referencesRevision(deployment, newestPods(deployment, observed.pods), observed.health),
     existingClaimModes: accessModes(observed),
     isLocked: plan !== 'none',
-    liveConfigMap: ownObject(observed, CONFIG_MAPS, configMapName(adapter)),
+    record: recordAmong({
+      configMap: ownObject(observed, CONFIG_MAPS, configMapName(adapter)),
+      deployment,
+      claim: ownObject(observed, STORAGE_CLAIMS, storageClaimName(adapter)),
+    }),
   };
   const resource = withoutStatus(adapter as unknown as KubernetesObject) as unknown as McpAdapter;
   const services: FoundService[] = [];

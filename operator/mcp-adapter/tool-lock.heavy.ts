@@ -205,6 +205,53 @@ it('the oldest lock counts, and the other says so; when it goes, the other count
   await lockBecomes('a-younger', 'Accepted', 'True/Accepted');
 });
 
+it('says what is known of it where a policy lets nobody mark pods', async () => {
+  const policies = (name: string, plural: string) => ({
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: name,
+    plural,
+    namespaced: false,
+  });
+  const metadata = { name: `unmarked-${namespace}` };
+  const policy = policies('ValidatingAdmissionPolicy', 'validatingadmissionpolicies');
+  const binding = policies('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings');
+  const resourceRules = [{ apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['pods'] }];
+  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': namespace } };
+  const validations = [
+    { expression: `!has(object.metadata.annotations) || !('${TOOL_LOCK}' in object.metadata.annotations)` },
+  ];
+  const spec = { failurePolicy: 'Fail', matchConstraints: { resourceRules, namespaceSelector }, validations };
+  await real.api.create({ apiVersion: policy.apiVersion, kind: policy.kind, metadata, spec }, policy);
+  const bound = { policyName: metadata.name, validationActions: ['Deny'] };
+  await real.api.create({ apiVersion: binding.apiVersion, kind: binding.kind, metadata, spec: bound }, binding);
+
+  told = comparing({});
+  await demo().apply({ config: { servers } });
+  await eventually(() => demo().get(DEPLOYMENTS));
+  await demo().runPod('demo-1', pod.port);
+  const mark = (value: string | null) => ({ metadata: { annotations: { [TOOL_LOCK]: value } } });
+  // The API server reads policies a moment later.
+  await eventually(async () =>
+    real.api.merge(mark('x'), PODS, { name: 'demo-1', namespace }).then(
+      () => undefined,
+      () => true,
+    ),
+  );
+  await real.api.merge(mark(null), PODS, { name: 'demo-1', namespace });
+  await applyLock('approved', one);
+  await eventually(async () =>
+    JSON.stringify(await demo().get(DEPLOYMENTS)).includes('mcp-adapter-lock') ? true : undefined,
+  );
+  await demo().rollOut();
+  await eventually(() => (running.writes().includes('merge Pod/demo-1') ? true : undefined));
+  told = comparing({ drift: [{ kind: 'tools', name: 'search', fields: ['title'] }] });
+  await touch();
+  await eventually(async () => ((await lockStatus('approved')).drifted === 1 ? true : undefined));
+  await lockBecomes('approved', 'Accepted', 'True/Accepted');
+  await lockBecomes('approved', 'Ready', 'Unknown/Progressing');
+  await eventually(async () => ((await driftEvents()).length === 1 ? true : undefined));
+});
+
 it('counts beside a file of the adapter’s own, and says so', async () => {
   await applyLock('approved', one);
   await demo().apply({ config: { servers, core: { tool_lock: { path: '/tmp/mine.yaml' } } } });

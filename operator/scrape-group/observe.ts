@@ -9,7 +9,7 @@ import { API_SCRAPE_SOURCES, CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '..
 import type { Cluster } from './cluster.ts';
 import { groupNameOf } from './group/group.ts';
 import type { ScraperHealth } from './status/health.ts';
-import { GROUP_LABEL, SHARD_LABEL, configMapName, shardName } from './group/names.ts';
+import { GROUP_LABEL, SHARD_LABEL, configMapName, shardIn, shardName } from './group/names.ts';
 import { ownerReferences } from './group/owners.ts';
 import { type Running, runningFrom } from './group/running.ts';
 
@@ -46,12 +46,9 @@ export function observe(key: Key, cluster: Cluster): Observed {
   };
   const pods = cluster.pods.byLabel(GROUP_LABEL, namespace, name);
   // A claim outlives its shard.
-  const shards = Math.max(
-    0,
-    ...existing
-      .filter(({ resource }) => resource !== STORAGE_CLAIMS)
-      .map(({ object }) => Number(object.metadata.labels?.[SHARD_LABEL] ?? 0)),
-  );
+  const shards = existing
+    .filter(({ resource }) => resource !== STORAGE_CLAIMS)
+    .reduce((most, { object }) => Math.max(most, shardIn(object.metadata.labels) ?? 0), 0);
   const observed = { key, sources, existing, ownership, pods, shards };
   const { health, isComplete } = cluster.podHealth.get(key, sources.length > 0 ? pods : []);
   let running: { readonly found: Running | undefined } | undefined;

@@ -30,6 +30,7 @@ import { fileHash } from './build/config-map.ts';
 import { WorkerTaskRunner } from '../tasks/worker-task-runner.ts';
 import { scrapeGroupController } from './controller.ts';
 import { goldenGroups } from './testing/golden-groups.ts';
+import { SHARD_LABEL, shardLabels } from './group/names.ts';
 import { first, source } from './testing/sources.ts';
 
 const CHILDREN = [CONFIG_MAPS, DEPLOYMENTS, SERVICES, SERVICE_ACCOUNTS, NETWORK_POLICIES, DISRUPTION_BUDGETS];
@@ -332,6 +333,22 @@ describe('sources of a namespace', () => {
     await put(source('c', { scraper: { logLevel: 'info' } }));
     await eventually(async () => expect(await running()).toEqual(['a', 'b', 'c']));
     expect(await conditions('a')).toContain('Accepted=True/Accepted');
+  });
+
+  test.each(['5000000000', 'none'])('go on whatever somebody writes as a shard: %s', async (shard) => {
+    await using it = await operator();
+    const { apiVersion, kind } = CONFIG_MAPS;
+    const forged = { name: 'forged', namespace, labels: { ...shardLabels('default', 1), [SHARD_LABEL]: shard } };
+    await real.api.create({ apiVersion, kind, metadata: forged }, CONFIG_MAPS);
+    await put(first('a'));
+    await put(source('b'));
+    await eventually(async () => expect(await running()).toEqual(['a', 'b']));
+    await quiet(it);
+    // What runs has to be looked up, because this one does not say what it was.
+    await put(source('b', { source: { scrape: { type: 'range' } } }));
+    await eventually(async () => expect(await conditions('b')).toContain('Accepted=False/InvalidSpec'));
+    await quiet(it);
+    expect(await running()).toEqual(['a', 'b']);
   });
 
   test('stay as they are while one of them is paused, and go on afterwards', async () => {

@@ -83,6 +83,7 @@ function writer() {
     resource: WIDGETS,
     fieldManager: 'mcp-operator-status',
     now: () => clock.now,
+    monotonic: () => clock.now.getTime(),
   });
   return {
     statuses,

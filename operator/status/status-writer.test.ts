@@ -38,6 +38,33 @@ test('conditions are not kept beside those of the cache', async () => {
   expect(writer.size).toBe(1);
 });
 
+test('what others wrote is put back though the clock of the machine was set back meanwhile', async () => {
+  let version = 1;
+  const api: Partial<KubernetesApi> = {
+    async apply(object) {
+      return { ...object, metadata: { ...object.metadata, resourceVersion: String(++version) } };
+    },
+  };
+  const clock = { now: new Date('2026-01-01T10:00:00Z') };
+  const { apiVersion, kind } = API_SCRAPE_SOURCES;
+  const writer = new StatusWriter({
+    api: api as KubernetesApi,
+    resource: API_SCRAPE_SOURCES,
+    fieldManager: 'test',
+    now: () => clock.now,
+  });
+  const write = (status?: object) => {
+    const metadata = { name: 'a', namespace: 'n', uid: 'u', resourceVersion: String(++version) };
+    return writer.write({ apiVersion, kind, metadata, status }, { conditions: [READY] }, new AbortController().signal);
+  };
+  expect(await write()).toMatchObject({ written: true });
+  expect(await write({ conditions: [] })).toMatchObject({ written: true });
+  clock.now = new Date('2026-01-01T09:00:00Z');
+  const again = await write({ conditions: [] });
+  expect(again).toMatchObject({ written: true });
+  expect(again.retryAfterMs).toBeUndefined();
+});
+
 async function collectGarbage(): Promise<void> {
   // What a WeakRef gave stays until the job ends.
   await delay(0);

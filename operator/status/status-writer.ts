@@ -44,12 +44,20 @@ export class StatusWriter {
   readonly #repairs: Repairs;
   readonly #memory = new Map<string, Memory>();
 
-  constructor(options: { api: KubernetesApi; resource: Resource; fieldManager: string; now?: () => Date }) {
+  constructor(options: {
+    api: KubernetesApi;
+    resource: Resource;
+    fieldManager: string;
+    /** For what people read in conditions. */
+    now?: () => Date;
+    /** Milliseconds of a clock that only goes forward: with one that is set back, nothing would be put back that long. */
+    monotonic?: () => number;
+  }) {
     this.#api = options.api;
     this.#resource = options.resource;
     this.#fieldManager = options.fieldManager;
     this.#now = options.now ?? (() => new Date());
-    this.#repairs = new Repairs(() => this.#now().getTime());
+    this.#repairs = new Repairs(options.monotonic ?? (() => performance.now()));
   }
 
   /**

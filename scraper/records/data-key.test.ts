@@ -84,6 +84,36 @@ describe('dataKey', () => {
     expect(compileDataKey('a.b')(null)).toEqual([]);
   });
 
+  describe('that is required', () => {
+    test.each<[string, string]>([
+      ['nope', 'nope'],
+      ['nope.b[]', 'nope'],
+      ['a.nope', 'nope'],
+      ['a.b[].nope', 'nope'],
+      ['null', 'null'],
+      ['list.i', 'i'],
+    ])('%s is a mismatch: there is nothing at %s', (dataKey, name) => {
+      const message = `The answer has nothing at ${name}, and dataKeyRequired is true`;
+      expect(() => compileDataKey(dataKey, true)(body)).toThrow(new ShapeMismatch(message));
+      expect(compileDataKey(dataKey)(body)).toEqual([]);
+    });
+
+    test.each<[string, unknown, unknown[]]>([
+      ['empty', body, []],
+      ['empty[]', body, []],
+      ['empty[].more', body, []],
+      ['a.b', body, [{ x: 1 }, { x: 2 }]],
+      ['list[].i', { list: [{}, { i: [{ z: 1 }] }] }, [{ z: 1 }]],
+      ['.', body, [body]],
+    ])('%s has what it asks for', (dataKey, answer, records) => {
+      expect(compileDataKey(dataKey, true)(answer)).toEqual(records);
+    });
+
+    test('is a mismatch in an answer that is null', () => {
+      expect(() => compileDataKey('a.b', true)(null)).toThrow(ShapeMismatch);
+    });
+  });
+
   test('does not take a number that is kept as text for an object', () => {
     const exact = parseJson('{"n":1.0,"l":[1.0]}', { exact: true });
     expect(() => compileDataKey('n')(exact)).toThrow(ShapeMismatch);

@@ -19,13 +19,30 @@ interface Segment {
  * `dataKey` of a source: a path whose segments may end in `[]`, `[n]` or `[a:b]`. What leads nowhere gives no
  * records. Null or empty: the answer is the list, whose elements may be anything. `.` makes one record of the answer.
  *
+ * @param isRequired what leads nowhere is a mismatch instead, but for the elements of a list of which one leads further
  * @throws InvalidSetting for another selector; the original failed only when it came across the list
  */
-export function compileDataKey(dataKey: string | null): RecordsOf {
+export function compileDataKey(dataKey: string | null, isRequired = false): RecordsOf {
   if (dataKey === null || dataKey === '') return elements;
   const segments = splitPath(dataKey).map(parseSegment);
-  return (body) => segments.reduce(step, [body]).flatMap(asRecords);
+  return (body) => {
+    let values: readonly unknown[] = [body];
+    for (const segment of segments) {
+      if (isRequired) requireAny(values, segment);
+      values = step(values, segment);
+    }
+    return values.flatMap(asRecords);
+  };
 }
+
+/** An empty list on the way is no error: there is nothing that could lead further. */
+function requireAny(values: readonly unknown[], { name }: Segment): void {
+  if (values.length === 0 || values.some((value) => inner(value, name) !== null)) return;
+  throw new ShapeMismatch(`The answer has nothing at ${name}, and dataKeyRequired is true`);
+}
+
+const inner = (value: unknown, name: string): unknown =>
+  isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : null;
 
 function elements(body: unknown): readonly unknown[] {
   if (Array.isArray(body)) return body;
@@ -35,14 +52,14 @@ function elements(body: unknown): readonly unknown[] {
 function step(values: readonly unknown[], { name, select }: Segment): unknown[] {
   const found: unknown[] = [];
   for (const value of values) {
-    const inner = isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : null;
-    if (inner === null) continue;
+    const at = inner(value, name);
+    if (at === null) continue;
     if (select === undefined) {
-      found.push(inner);
-    } else if (Array.isArray(inner)) {
-      for (const element of select(inner, name)) found.push(element);
+      found.push(at);
+    } else if (Array.isArray(at)) {
+      for (const element of select(at, name)) found.push(element);
     } else {
-      throw new ShapeMismatch(`${name} must be a list, but it is ${shapeOf(inner)}`);
+      throw new ShapeMismatch(`${name} must be a list, but it is ${shapeOf(at)}`);
     }
   }
   return found;

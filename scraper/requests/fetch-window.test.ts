@@ -55,7 +55,7 @@ function fetch(values: Record<string, unknown> = {}, { signal = never, secrets =
     auth: createAuthenticator(source.auth, { http, tls: source.tls, sourceHost, now, tokens }),
     rateLimiter: { take: async (url) => void taken.push(url) },
     parse: (text) => parseJson(text, { exact: true }),
-    records: compileDataKey(source.dataKey),
+    records: compileDataKey(source.dataKey, source.dataKeyRequired),
     secrets: () => secrets,
     now,
   };
@@ -128,6 +128,32 @@ describe('faults of the API', () => {
   ])('an answer that is %s', async (_name, text, kind) => {
     server.answer = (_request, response) => void response.end(text);
     expect(await failure()).toMatchObject({ kind });
+  });
+
+  describe('an answer of status 200 that says an error', () => {
+    const paged = {
+      'source.dataKey': 'data.items',
+      'source.scrape.pagination': { type: 'nextLink', from: 'body', linkKey: 'next' },
+    };
+    beforeEach(() => {
+      server.answer = (request, response) => {
+        const isFirst = !request.target.includes('page=2');
+        const body = isFirst
+          ? { data: { items: [{ id: 'a' }] }, next: '/v1/events?page=2' }
+          : { error: { code: 429, message: 's3cret' } };
+        return json(body)(request, response);
+      };
+    });
+
+    test('has no records and no next page, as in the original', async () => {
+      expect((await all(paged)).map(({ records }) => records)).toEqual([[{ id: 'a' }], []]);
+    });
+
+    test('is a failure where dataKeyRequired is true', async () => {
+      const failed = await failure({ ...paged, 'source.dataKeyRequired': true });
+      expect(failed).toMatchObject({ kind: 'shape', message: expect.stringContaining('has nothing at data') });
+      expect(failed.message).not.toContain('s3cret');
+    });
   });
 
   test('an answer without content', async () => {

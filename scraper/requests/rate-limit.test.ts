@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { HostRateLimiter, LocalCounter, limitsOf, type RateLimit, reservation } from './rate-limit.ts';
 
 const never = new AbortController().signal;
@@ -71,11 +71,27 @@ describe('requests', () => {
         return Promise.resolve(20);
       },
     };
-    const now = new Date('2025-01-01T00:00:00Z');
     const before = performance.now();
-    await new HostRateLimiter(limits, counter, () => now).take('https://h/x?y', never);
+    await new HostRateLimiter(limits, counter).take('https://h/x?y', never);
     expect(performance.now() - before).toBeGreaterThanOrEqual(19);
-    expect(asked).toEqual([['h', { requests: 1, perMs: 60_000, burst: 1 }, now]]);
+    expect(asked).toEqual([['h', { requests: 1, perMs: 60_000, burst: 1 }]]);
+  });
+
+  test('wait no longer because the clock of the machine has been set back', async () => {
+    const limiter = new HostRateLimiter(
+      new Map([['h', { requests: 1000, perMs: 1000, burst: 1 }]]),
+      new LocalCounter(),
+    );
+    await limiter.take('https://h/1', never);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
+    try {
+      const controller = new AbortController();
+      const limit = setTimeout(() => controller.abort(new Error('it waits for the clock')), 5_000);
+      await limiter.take('https://h/2', controller.signal);
+      clearTimeout(limit);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('stop waiting when they are given up', async () => {

@@ -19,7 +19,7 @@ export interface RateLimiter {
 /** Where requests are counted: here, or in a state that all pods share. */
 export interface RequestCounter {
   /** Counts one request to a host; the milliseconds to wait before it is sent. */
-  reserve(host: string, limit: RateLimit, now: Date): Promise<number>;
+  reserve(host: string, limit: RateLimit): Promise<number>;
 }
 
 /** The strictest limit of the sources of each host: the lowest rate, and the smallest burst. */
@@ -46,12 +46,10 @@ export class HostRateLimiter implements RateLimiter {
   readonly #counter: RequestCounter;
   /** Counts while the shared state cannot. */
   readonly #own = new LocalCounter();
-  readonly #now: () => Date;
 
-  constructor(limits: ReadonlyMap<string, RateLimit>, counter: RequestCounter, now: () => Date = () => new Date()) {
+  constructor(limits: ReadonlyMap<string, RateLimit>, counter: RequestCounter) {
     this.#limits = limits;
     this.#counter = counter;
-    this.#now = now;
   }
 
   async take(url: string, signal: AbortSignal): Promise<void> {
@@ -59,9 +57,8 @@ export class HostRateLimiter implements RateLimiter {
     const { host } = new URL(url);
     const limit = this.#limits.get(host);
     if (limit === undefined) return;
-    const now = this.#now();
     // Politeness does not depend on a store; without it, each pod keeps the limit for itself.
-    const wait = await this.#counter.reserve(host, limit, now).catch(() => this.#own.reserve(host, limit, now));
+    const wait = await this.#counter.reserve(host, limit).catch(() => this.#own.reserve(host, limit));
     if (wait > 0) await pause(wait, signal);
   }
 }
@@ -80,11 +77,17 @@ async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
  * waits for it, so that requests keep their order.
  */
 export class LocalCounter implements RequestCounter {
-  /** Milliseconds since 1970. */
+  readonly #clock: () => number;
+  /** By that clock. */
   readonly #fullAt = new Map<string, number>();
 
-  reserve(host: string, limit: RateLimit, now: Date): Promise<number> {
-    const { fullAt, wait } = reservation(limit, this.#fullAt.get(host), now.getTime());
+  /** @param clock milliseconds of a clock that only runs forwards: with one that is set back, all would wait that long */
+  constructor(clock: () => number = () => performance.now()) {
+    this.#clock = clock;
+  }
+
+  reserve(host: string, limit: RateLimit): Promise<number> {
+    const { fullAt, wait } = reservation(limit, this.#fullAt.get(host), this.#clock());
     this.#fullAt.set(host, fullAt);
     return Promise.resolve(wait);
   }

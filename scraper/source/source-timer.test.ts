@@ -43,6 +43,22 @@ describe('when a source runs next', () => {
     }
   });
 
+  test('at once, put off by jitter, also when its schedule changes meanwhile', () => {
+    const one = timer({ jitter: '60s' }, 0.5);
+    one.begin();
+    one.replace(measuredSource({ frequency: '1d', jitter: '60s' }));
+    expect(one.nextRun).toEqual(seconds(30));
+  });
+
+  test('never when its schedule has no time any more', () => {
+    const one = timer();
+    one.enable();
+    one.replace(measuredSource({ frequency: '2h' }));
+    expect(one.nextRun).toBeDefined();
+    one.replace(measuredSource({ frequency: undefined, cron: '0 0 30 2 *' }));
+    expect(one.nextRun).toBeUndefined();
+  });
+
   test('never when it is another pod’s', () => {
     const one = timer();
     one.begin();

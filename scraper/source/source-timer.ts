@@ -18,6 +18,8 @@ export class SourceTimer {
   #source: Source;
   #schedule: Schedule;
   #isOn = false;
+  /** The run at the start has still to come. */
+  #isFirstDue = false;
 
   constructor(source: Source, timing: Timing, run: (trigger: RunTrigger) => void) {
     this.#source = source;
@@ -38,13 +40,13 @@ export class SourceTimer {
     return times.length === 0 ? undefined : new Date(Math.min(...times));
   }
 
-  /** Takes a changed configuration. Its times stay unless these have changed. */
+  /** Takes a changed configuration. Its times stay unless these have changed; the run at the start comes all the same. */
   replace(source: Source): void {
     this.#source = source;
     const schedule = scheduleOf(source, this.#timing.now());
     if (schedule.id === this.#schedule.id) return;
     this.#schedule = schedule;
-    if (this.#isOn) this.#armNext(this.#timing.now());
+    if (this.#isOn && !this.#isFirstDue) this.#armNext(this.#timing.now());
   }
 
   /** Its times are counted from what is now. */
@@ -64,6 +66,7 @@ export class SourceTimer {
     this.enable();
     const { now, random } = this.#timing;
     const time = now();
+    this.#isFirstDue = true;
     this.#arm('first', time, time.getTime() + this.#schedule.delay(random()));
   }
 
@@ -77,6 +80,7 @@ export class SourceTimer {
   /** No more times. */
   end(): void {
     this.#isOn = false;
+    this.#isFirstDue = false;
     this.#timing.scheduler.delete(this.#tickKey);
     this.#timing.scheduler.delete(this.#retryKey);
   }
@@ -91,8 +95,9 @@ export class SourceTimer {
   }
 
   #armNext(after: Date): void {
+    this.#isFirstDue = false;
     const tick = this.#schedule.next(after);
-    if (tick === undefined) return;
+    if (tick === undefined) return this.#timing.scheduler.delete(this.#tickKey);
     this.#arm('schedule', tick, tick.getTime() + this.#schedule.delay(this.#timing.random()));
   }
 }

@@ -28,7 +28,7 @@ async function worksAsState(state: State): Promise<void> {
   const fence = assignment.fence('s');
   if (fence === undefined) throw new Error('not mine');
   expect(await state.ledger.plan('s', undefined, [], new Date(), fence)).toBe(true);
-  expect(await state.requestCounter.reserve('api', { requests: 1, perMs: 1000, burst: 1 }, new Date())).toBe(0);
+  expect(await state.requestCounter.reserve('api', { requests: 1, perMs: 1000, burst: 1 })).toBe(0);
   await assignment.stop();
 }
 

@@ -69,7 +69,7 @@ export function prepareSource(source: Source, { settings, http, tokens, now, war
     host,
     isRange,
     parse: (text) => parseJson(text, { exact }),
-    records: compileDataKey(source.dataKey),
+    records: compileDataKey(source.dataKey, source.dataKeyRequired),
     filter: compileFilters(source.filters),
     fingerprint: deltaDetection.enabled ? compileFingerprint(source.name, deltaDetection) : undefined,
     fingerprintTtlMs: (deltaDetection.ttlSeconds ?? store.defaultTtlSeconds) * 1000,

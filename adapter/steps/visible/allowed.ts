@@ -43,6 +43,11 @@ export class Allowed implements Step {
     return undefined;
   }
 
+  /** Whether a caller may make a call; nothing is noted of it. */
+  allows({ access }: Pick<Caller, 'access'>, call: Asked): boolean {
+    return access === undefined || namedIn(call).every((named) => this.#decide(access, named).outcome === 'allowed');
+  }
+
   /** Throws for a call of a batch that is not allowed. */
   check(caller: Caller, call: Asked): void {
     const refused = caller.access === undefined ? undefined : this.#refused(caller, caller.access, call);

@@ -75,6 +75,7 @@ describe('what is not written', () => {
       auth: null,
       tls: TLS,
       dataKey: null,
+      dataKeyRequired: false,
       timestampKey: null,
       timestampFormat: null,
       pointTime: 'scrape',

@@ -34,6 +34,12 @@ const Fields = z.strictObject({
     .describe('Path of the list of records in the answer; `a[].b` for lists in lists. Null: the answer is the list.')
     .nullable()
     .prefault(null),
+  dataKeyRequired: flag()
+    .describe(
+      '(new) An answer that has nothing at `dataKey`, not even an empty list, is a failure, and its window is tried again: ' +
+        'for APIs that tell of errors with status 200. Otherwise such an answer has no records.',
+    )
+    .prefault(false),
   timestampKey: text('a path such as created_at')
     .describe('(new) Path of the time of a record, for log records and gauges (`pointTime`). Null: they have none.')
     .nullable()

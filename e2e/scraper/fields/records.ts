@@ -31,6 +31,12 @@ export const recordFields = (): FieldCases => ({
     answer: () => ({ body: { data: { items: RECORDS } } }),
     shows: counts(2),
   },
+  'sources[].dataKeyRequired': {
+    value: true,
+    having: { dataKey: 'data.items', 'scrape.retry': { maxAttempts: 1 } },
+    answer: () => ({ body: { error: 'not now' } }),
+    shows: (seen) => seen.lastError?.includes('has nothing at data') === true,
+  },
   'sources[].filters.drop[].any[].field': filters('drop', 'field', 'nothing'),
   'sources[].filters.drop[].any[].matchType': {
     ...filters('drop', 'matchType', 'regex'),

@@ -14,8 +14,8 @@ export interface BuildContext extends EgressContext {
   readonly referencesRevision: string | undefined;
   /** Access modes of `spec.storage.existingClaim`; undefined when there is none or it is not known. */
   readonly existingClaimModes?: readonly string[] | undefined;
-  /** The ConfigMap that is there already; undefined for a new resource. */
-  readonly liveConfigMap?: KubernetesObject | undefined;
+  /** The object that says what the resource began with; undefined for a new one. See `recordAmong`. */
+  readonly record?: KubernetesObject | undefined;
   /** Whether a tool lock is in force; its ConfigMap is made elsewhere. */
   readonly isLocked?: boolean;
   /** What this may take; undefined: as long as it likes. */

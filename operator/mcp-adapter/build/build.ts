@@ -45,7 +45,7 @@ export interface Child {
  * @throws BudgetError when it takes longer than the budget of the context, if there is one
  */
 export function build(given: McpAdapter, context: BuildContext): Child[] {
-  const { adapter, labels } = settled(context.isLocked === true ? locked(given) : given, context.liveConfigMap);
+  const { adapter, labels } = settled(context.isLocked === true ? locked(given) : given, context.record);
   const { spec } = adapter;
   const { serves, budget } = context;
   budget?.step('spec.config');
@@ -56,12 +56,12 @@ export function build(given: McpAdapter, context: BuildContext): Child[] {
   const children: readonly [Resource, KubernetesObject | undefined][] = [
     [SERVICE_ACCOUNTS, serviceAccount(adapter)],
     [CONFIG_MAPS, file],
-    [STORAGE_CLAIMS, storageClaim(adapter)],
+    [STORAGE_CLAIMS, storageClaim(adapter, labels)],
     // Before the pods, so that none ever runs without it.
     [NETWORK_POLICIES, networkPolicy(adapter, config, context)],
     [SERVICES, service(adapter, config)],
     [SERVICES, metricsService(adapter, config)],
-    [DEPLOYMENTS, deployment(adapter, config, context, configHash(file.data))],
+    [DEPLOYMENTS, deployment(adapter, config, context, { hash: configHash(file.data), labels })],
     [DISRUPTION_BUDGETS, disruptionBudget(adapter)],
     [AUTOSCALERS, autoscaler(adapter)],
     [INGRESSES, ingress(adapter)],

@@ -10,7 +10,12 @@ const deploymentOf = (
   existingClaimModes?: readonly string[],
 ) => {
   const adapter = adapterWith(spec, config);
-  return deployment(adapter, effectiveConfig(adapter.spec), { ...contextOf(), existingClaimModes }, 'hash');
+  return deployment(
+    adapter,
+    effectiveConfig(adapter.spec),
+    { ...contextOf(), existingClaimModes },
+    { hash: 'hash', labels: {} },
+  );
 };
 
 const redis = { state_persistence: { type: 'redis', redis: { host: 'redis' } } };

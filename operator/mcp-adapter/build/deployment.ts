@@ -8,18 +8,21 @@ import { gracePeriodSeconds, podTemplate } from './pod-template.ts';
 import { replicaRange } from '../config/replicas.ts';
 import { isShared } from './storage-claim.ts';
 
-/** @param hash of the configuration: another one rolls the pods */
+/**
+ * @param hash of the configuration: another one rolls the pods
+ * @param labels of the Deployment beside the usual ones, not of its pods
+ */
 export function deployment(
   adapter: McpAdapter,
   config: EffectiveConfig,
   context: BuildContext,
-  hash: string,
+  { hash, labels }: { readonly hash: string; readonly labels: Readonly<Record<string, string>> },
 ): KubernetesObject {
   const { spec, metadata } = adapter;
   return {
     apiVersion: DEPLOYMENTS.apiVersion,
     kind: DEPLOYMENTS.kind,
-    metadata: childMetadata(adapter, metadata.name),
+    metadata: childMetadata(adapter, metadata.name, { labels }),
     spec: {
       // An autoscaler sets the number itself; applying one here would fight it.
       ...(spec.autoscaling === undefined ? { replicas: spec.replicas ?? 1 } : {}),

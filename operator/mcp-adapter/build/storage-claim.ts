@@ -4,14 +4,20 @@ import { STORAGE_CLAIMS } from '../../kubernetes/resources.ts';
 import { DEFAULT_ACCESS_MODES, claimSpec } from '../../pods/claim-spec.ts';
 import { childMetadata, storageClaimName } from '../config/labels.ts';
 
-/** The claim of `spec.storage.claim`. */
-export function storageClaim(adapter: McpAdapter): KubernetesObject | undefined {
+/**
+ * The claim of `spec.storage.claim`.
+ * @param labels beside the usual ones
+ */
+export function storageClaim(
+  adapter: McpAdapter,
+  labels: Readonly<Record<string, string>>,
+): KubernetesObject | undefined {
   const claim = adapter.spec.storage?.claim;
   if (claim === undefined) return undefined;
   return {
     apiVersion: STORAGE_CLAIMS.apiVersion,
     kind: STORAGE_CLAIMS.kind,
-    metadata: childMetadata(adapter, storageClaimName(adapter), { annotations: claim.annotations }),
+    metadata: childMetadata(adapter, storageClaimName(adapter), { annotations: claim.annotations, labels }),
     spec: claimSpec(claim),
   };
 }

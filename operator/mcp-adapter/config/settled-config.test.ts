@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { valueAt } from '../../../lib/json/tree.ts';
 import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
 import { adapterWith } from '../testing/golden-resources.ts';
-import { settled } from './settled-config.ts';
+import { recordAmong, settled } from './settled-config.ts';
 
 const server = (id: string) => ({ id, mount_path: `/${id}`, upstream: { url: `http://${id}:8000/mcp` } });
 const SEVERAL = { servers: [server('one'), server('two')] };
@@ -13,6 +13,23 @@ const live = (layout?: string): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name: 'sample-config', labels: layout === undefined ? {} : { 'mcpadapter.io/storage-layout': layout } },
+});
+
+describe('what the resource began with stands on', () => {
+  const [shared, perServer, silent] = [live('shared'), live('per_server'), live()];
+  test.each([
+    ['nothing where there is nothing', {}, undefined],
+    ['the ConfigMap', { configMap: perServer, deployment: shared, claim: shared }, perServer],
+    ['the Deployment where the ConfigMap was deleted', { deployment: perServer, claim: shared }, perServer],
+    ['the Deployment where somebody took the label away', { configMap: silent, deployment: perServer }, perServer],
+    ['the claim that was left of a resource of this name', { claim: shared }, shared],
+    ['nothing where only a claim without it was left', { claim: silent }, undefined],
+    ['nothing that is neither', { configMap: live('none'), claim: shared }, shared],
+    ['the ConfigMap of an earlier release', { configMap: silent, deployment: live(), claim: live() }, silent],
+    ['the Deployment of one, where the ConfigMap was deleted', { deployment: silent }, silent],
+  ] as const)('%s', (_, remains, record) => {
+    expect(recordAmong(remains)).toBe(record);
+  });
 });
 
 function chosen(config: Record<string, unknown>, there?: KubernetesObject) {

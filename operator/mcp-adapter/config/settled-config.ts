@@ -7,15 +7,36 @@ import { listAt } from '../../kubernetes/unstructured.ts';
 import { type EffectiveConfig, effectiveConfig } from './effective-config.ts';
 
 /**
- * On the ConfigMap: the layout of the storage that the resource began with. A ConfigMap without it was made by a release
- * that left both the layout and the keys in Redis to the adapter, and its resource goes on like that.
+ * On the ConfigMap, the Deployment and the claim: the layout of the storage that the resource began with. A resource that
+ * has it nowhere was made by a release that left both the layout and the keys in Redis to the adapter, and goes on like
+ * that.
  */
 const LAYOUT_LABEL = 'mcpadapter.io/storage-layout';
 
 export interface Settled {
   readonly adapter: McpAdapter;
-  /** Of the ConfigMap. */
+  /** Of the objects that remember it. */
   readonly labels: Readonly<Record<string, string>>;
+}
+
+/** What there is already of a resource. */
+export interface Remains {
+  readonly configMap?: KubernetesObject | undefined;
+  readonly deployment?: KubernetesObject | undefined;
+  /** It outlives its resource, and so do the files in it, as they lie. */
+  readonly claim?: KubernetesObject | undefined;
+}
+
+/** The object that says what the resource began with, or that it began before that was said; undefined for a new one. */
+export function recordAmong({ configMap, deployment, claim }: Remains): KubernetesObject | undefined {
+  const says = (one: KubernetesObject | undefined): boolean => layoutOn(one) !== undefined;
+  return [configMap, deployment, claim].find(says) ?? configMap ?? deployment;
+}
+
+/** Somebody may have written anything there. */
+function layoutOn(object: KubernetesObject | undefined): string | undefined {
+  const layout = object?.metadata.labels?.[LAYOUT_LABEL];
+  return layout === 'shared' || layout === 'per_server' ? layout : undefined;
 }
 
 /**
@@ -23,10 +44,12 @@ export interface Settled {
  *
  * - `storage.layout` is `per_server` for one that began with several servers, so that each can get its folders only;
  * - `state_persistence.redis.key_base` is its namespace and name, so that two adapters can share a Redis.
+ *
+ * @param record see `recordAmong`
  */
-export function settled(adapter: McpAdapter, live: KubernetesObject | undefined): Settled {
-  const recorded = live?.metadata.labels?.[LAYOUT_LABEL];
-  if (live !== undefined && recorded === undefined) return { adapter, labels: {} };
+export function settled(adapter: McpAdapter, record: KubernetesObject | undefined): Settled {
+  const recorded = layoutOn(record);
+  if (record !== undefined && recorded === undefined) return { adapter, labels: {} };
   const several = listAt(adapter.spec.config, 'servers').length > 1;
   const layout = recorded ?? (several ? 'per_server' : 'shared');
   let config: unknown = adapter.spec.config;

@@ -15,6 +15,15 @@ function groupLabels(group: string): Record<string, string> {
   };
 }
 
+/**
+ * The shard that an object says it belongs to; undefined where it names none that there can be: 999 take more than a
+ * million sources, and whoever may write a ConfigMap may write any number as its label.
+ */
+export function shardIn(labels: Readonly<Record<string, string>> | undefined): number | undefined {
+  const text = labels?.[SHARD_LABEL] ?? '';
+  return /^[1-9]\d{0,2}$/.test(text) ? Number(text) : undefined;
+}
+
 export function shardLabels(group: string, shard: number): Record<string, string> {
   return { ...groupLabels(group), [SHARD_LABEL]: String(shard) };
 }
