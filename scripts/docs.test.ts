@@ -134,7 +134,13 @@ describe('the pages', () => {
 });
 
 describe('YAML in the pages', () => {
-  const variables = { ADAPTER_TOKEN: 'token', REDIS_PASSWORD: 'password', SHOP_KEY: 'key', ADMIN_TOKEN: 'token' };
+  const variables = {
+    ADAPTER_TOKEN: 'token',
+    REDIS_PASSWORD: 'password',
+    SHOP_KEY: 'key',
+    ADMIN_TOKEN: 'token',
+    SEARCH_TOKEN: 'token of search',
+  };
   const anyServer = 'servers: [{ id: a, mount_path: /a, upstream: { url: "http://127.0.0.1/mcp" } }]\n';
   const anyCaller = 'core: { auth: { enabled: true, token: "${ADAPTER_TOKEN}" } }\n';
   const anySource = {

@@ -77,7 +77,8 @@ export const ERROR_ADVICE: Readonly<Record<string, Readonly<Partial<Record<Error
     storage_unavailable: 'The disk or the S3 bucket cannot be used. The log says why.',
   },
   'Tools, prompts and resources': {
-    unknown_tool: 'The tool does not exist, or `disabled_tools`, `tool_metadata_sanitization` or pinning hides it.',
+    unknown_tool:
+      'The tool does not exist, or `disabled_tools`, `tool_metadata_sanitization`, pinning, an access rule or the tool lock hides it: [why a tool is missing](../operations/troubleshooting.md#a-tool-is-missing-from-the-list).',
     tool_definition_drift:
       'Tools have changed since the session first saw them (`tool_definition_pinning`); `data` names them. A new session accepts the new tools. Or the tool is not what was approved (`core.tool_lock`); `data` names the fields that differ.',
     unknown_prompt: 'The prompt is hidden because of its name or text, or because pinning with `block` hides it.',
@@ -88,7 +89,8 @@ export const ERROR_ADVICE: Readonly<Record<string, Readonly<Partial<Record<Error
   Upstreams: {
     legacy_upstream: 'The upstream only speaks revisions with sessions. Clients fall back to `initialize`.',
     upstream_unreachable: 'Nothing answers at `upstream.url`: the address is wrong, or the server is down.',
-    upstream_failed: 'The upstream broke off its answer, or what it sent is not MCP.',
+    upstream_failed:
+      'The upstream broke off its answer, or what it sent is not MCP. The status is its own where that is 400, 401, 403, 405, 429 or 503.',
     upstream_timeout: 'The upstream took longer than `tool_defaults.tool_call_timeout_seconds`.',
     upstream_unavailable:
       'Pings failed, so the circuit breaker is open. `/healthz` says since when and why. See [McpAdapterUpstreamDown](../runbooks/McpAdapterUpstreamDown.md).',
