@@ -3,6 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 
 import type { AdapterConfig } from '../../crds/config/adapter-file/adapter.ts';
 import { ignoredVariables } from '../../crds/v1alpha1/ignored-variables.ts';
+import { connectRulesFrom } from '../../lib/net/guarded-connect.ts';
 import type { AdminSettings } from '../../lib/http/admin-settings.ts';
 import type { Redaction } from '../../lib/redaction/redact.ts';
 import type { Environment } from '../../lib/references/reference.ts';
@@ -83,6 +84,8 @@ export async function openFoundation(options: AdapterOptions, observing: OpenTel
     if (message.type === 'session-ended') opened?.uploads.sessionEnded(message.serverId, message.sessionId);
   });
   return {
+    /** Where upstreams and issuers may be. */
+    rules: connectRulesFrom(options.env),
     account,
     references,
     state,

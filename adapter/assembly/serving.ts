@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 
-import { connectRulesFrom } from '../../lib/net/guarded-connect.ts';
 import { Caches } from '../caches.ts';
 import type { CallTool } from '../code-mode/nested-call.ts';
 import { createSandbox } from '../code-mode/sandbox/create-sandbox.ts';
@@ -69,10 +68,7 @@ export async function openServing(options: AdapterOptions, deps: ServingDeps) {
     caches,
     lock: locked?.lock,
     sandbox,
-    callTool:
-      (serverId) =>
-      (...call) =>
-        gateway.memory(serverId).call(...call),
+    gateway: () => gateway,
     refusesSessions: () => ready.refusesSessions(),
   });
   opening.defer(async () => {
@@ -110,10 +106,10 @@ export async function openServing(options: AdapterOptions, deps: ServingDeps) {
 }
 
 /** Who may come in. */
-function identityOf({ config, env, logger }: AdapterOptions, { foundation, exposure }: ServingDeps) {
+function identityOf({ config, logger }: AdapterOptions, { foundation, exposure }: ServingDeps) {
   const { secrets, known } = foundation;
   return openIdentity(config, {
-    rules: connectRulesFrom(env),
+    rules: foundation.rules,
     principal: (key) => {
       try {
         return secrets.hashes.principal(key);
@@ -142,7 +138,8 @@ async function watchedLock({ config, logger }: AdapterOptions, mounts: () => rea
 interface MountsParts extends Pick<MountDeps, 'lock' | 'caches'> {
   readonly files: FileDeps;
   readonly sandbox: Sandbox;
-  readonly callTool: (serverId: string) => CallTool;
+  /** It knows the mounts, and they call tools by it. */
+  readonly gateway: () => Gateway;
   readonly refusesSessions: Readiness['refusesSessions'];
 }
 
@@ -168,10 +165,14 @@ function mountsOf(options: AdapterOptions, deps: ServingDeps, parts: MountsParts
     caches,
     version,
     redact: options.redaction.text,
-    rules: connectRulesFrom(options.env),
+    rules: foundation.rules,
     additions: (server, { disabled, warn }) => {
       const additions = fileTools(server, { ...files, disabled, schemas, outputs, workspaces, baseUrl, warn, known });
-      const callTool = parts.callTool(server.id);
+      const callTool: CallTool = (...call) =>
+        parts
+          .gateway()
+          .memory(server.id)
+          .call(...call);
       return codeTools(server, additions, { disabled, caches, sandbox, callTool, logger, telemetry });
     },
   });

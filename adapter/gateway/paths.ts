@@ -88,20 +88,26 @@ function stepsOf(mount: Mount, client: ClientUpstream, deps: PathDeps) {
   const givesPaths = steps.size > named.length;
   const finishes = givesPaths || named.some((step) => 'finish' in step);
   const declined = compose([disabled, timeLimit], messagesOf(mount, []));
-  const revision = [revisions, client, toolParameters, () => store.now(), declined, bridge !== undefined] as const;
   return {
     around: [
       ...(deps.notes ? [new RecordedAnswers()] : []),
       ...(resource === undefined ? [] : [new Challenges({ mount, resource, client, baseUrl: deps.baseUrl })]),
       ...(mount.requiredHeaders.length === 0 ? [] : [new RequiredHeaders(mount.requiredHeaders)]),
     ],
-    limits: callLimits === undefined ? [] : [new Limits(callLimits, runsOthers, undefined, mayCall)],
-    limitsAlone: callLimits === undefined ? [] : [new Limits(callLimits, runsOthers, sessions, mayCall)],
+    limits: callLimits === undefined ? [] : [new Limits(callLimits, runsOthers, mayCall)],
+    limitsAlone: callLimits === undefined ? [] : [new Limits(callLimits, runsOthers, mayCall, sessions)],
     opened: new OpenedSession({ mount, client, sessions, store, refusesSessions }),
     inSession: new InSession(sessions, runsOthers),
     breaker: new Breaker(serverId, mount.breaker, runsOthers),
     access: mount.hasAccessRules ? [allowed] : [],
-    revision: new UpstreamRevision(...revision),
+    revision: new UpstreamRevision(
+      revisions,
+      client,
+      toolParameters,
+      () => store.now(),
+      declined,
+      bridge !== undefined,
+    ),
     disabled,
     own: new OwnAnswers(mount, sessions),
     elsewhere: new StreamElsewhere(deps.leavesStreams),

@@ -110,7 +110,7 @@ export type ControlMessage =
   | { readonly type: 'lists-changed'; readonly serverId: string; readonly sessionId: '' }
   /** A server was found not to tell of changes that it offers to tell of. */
   | {
-      readonly type: 'changes-unannounced';
+      readonly type: 'changes-untold';
       readonly serverId: string;
       readonly sessionId: '';
       readonly changes: readonly UnannouncedChange[];

@@ -30,12 +30,12 @@ afterEach(() => sessions.stop());
 const runsOthers = (tool: string): boolean => tool === 'execute';
 
 /** The steps of a server with this limit, for calls with and without sessions, and a call through each. */
-function limited(changes: Partial<CallLimit>, mayCall?: ConstructorParameters<typeof Limits>[3]) {
+function limited(changes: Partial<CallLimit>, mayCall?: ConstructorParameters<typeof Limits>[2]) {
   const limits = new CallLimits('s1', [{ per: 'caller', rate: null, burst: null, concurrent: null, ...changes }]);
   const caller = { principal, headers: { 'mcp-session-id': sessionId } };
   return {
-    inSession: [new Limits(limits, runsOthers, undefined, mayCall), new InSession(sessions, runsOthers)],
-    alone: [new Limits(limits, runsOthers, sessions, mayCall)],
+    inSession: [new Limits(limits, runsOthers, mayCall), new InSession(sessions, runsOthers)],
+    alone: [new Limits(limits, runsOthers, mayCall, sessions)],
     operation: (message: object = CALL) => sampleOperation(message, { caller }),
   };
 }

@@ -20,14 +20,14 @@ export class Limits implements Step {
 
   /**
    * @param runsOthers calls of such a tool take no place while they run: each of the calls that they make does
-   * @param sessions where calls have none
    * @param mayCall undefined: everybody may call everything
+   * @param sessions where calls have none
    */
   constructor(
     limits: CallLimits,
     runsOthers: (tool: string) => boolean,
+    mayCall: ((caller: Caller, call: Request) => boolean) | undefined,
     sessions?: Pick<SessionRegistry, 'admit' | 'leave'>,
-    mayCall?: (caller: Caller, call: Request) => boolean,
   ) {
     this.#limits = limits;
     this.#runsOthers = runsOthers;

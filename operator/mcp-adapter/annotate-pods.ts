@@ -6,7 +6,7 @@ import { TOOL_LOCK } from '../pods/annotations.ts';
 const ENDED: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed']);
 
 /** Pods that do not carry this digest of the tool lock. */
-export const silentPods = (pods: readonly KubernetesObject[], digest: string): KubernetesObject[] =>
+export const unannotatedPods = (pods: readonly KubernetesObject[], digest: string): KubernetesObject[] =>
   pods.filter(
     (pod) =>
       pod.metadata.deletionTimestamp === undefined &&
@@ -26,7 +26,7 @@ export async function annotatePods(
   digest: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const queue = silentPods(pods, digest).values();
+  const queue = unannotatedPods(pods, digest).values();
   const refused: ApiError[] = [];
   const worker = async (): Promise<void> => {
     for (const { metadata } of queue) {

@@ -11,7 +11,7 @@ import { type AdapterOfLock, lockReport } from './lock/lock-report.ts';
 import { type LocksOfAdapter, locksOfAdapter } from './lock/locks-of-adapter.ts';
 import type { Observed } from './observe.ts';
 import type { StatusInputs } from './status/report.ts';
-import { silentPods } from './annotate-pods.ts';
+import { unannotatedPods } from './annotate-pods.ts';
 
 /** Digest of the lock in the ConfigMap, as our watch shows it. */
 export const liveLockDigest = (observed: Observed): string | undefined =>
@@ -63,7 +63,7 @@ export function adapterOfLock(
     paused,
     liveDigest: liveLockDigest(observed),
     rollout: rolloutOf(deployment),
-    unannounced: silentPods(observed.pods, chosen.content.digest).length,
+    unannotated: unannotatedPods(observed.pods, chosen.content.digest).length,
     isHealthKnown,
     comparison: lock.comparison,
   };

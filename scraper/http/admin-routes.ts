@@ -31,7 +31,6 @@ export interface AdminRoutesOptions {
 export function adminRoutes(options: AdminRoutesOptions): Route[] {
   const { config, scraper } = options;
   const explaining = new ExplainRoute(options.explain);
-  const statusOf = (name: string) => scraper.sources().find((status) => status.name === name);
   const source = ({ name }: Call): Source => {
     const found = config().sources.find((one) => one.name === name);
     if (found === undefined) throw new Refusal(404, 'Source not found');
@@ -62,7 +61,7 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
     }),
     get('/sources/{name}', (call) => {
       const found = source(call);
-      const status = statusOf(found.name);
+      const status = statusOf(scraper, found.name);
       return { ...sourceView(config(), found), ...(status === undefined ? {} : { status: statusView(status) }) };
     }),
     get('/sources/{name}/runs', (call) => {
@@ -100,6 +99,8 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
   ];
 }
 
+const statusOf = (scraper: AdminScraper, name: string) => scraper.sources().find((status) => status.name === name);
+
 async function triggered(scraper: AdminScraper, name: string): Promise<Answer> {
   const result = await scraper.trigger(name);
   if (result !== 'done' && result !== 'failed') throw notTriggered(result, scraper, name);
@@ -113,8 +114,10 @@ function notTriggered(result: Exclude<TriggerResult, 'done' | 'failed'>, scraper
     return new Refusal(421, `The source belongs to another pod${pod === undefined ? '' : `, ${pod}`}; ask that one`);
   }
   if (result === 'unusable') {
-    const status = scraper.sources().find((one) => one.name === name);
-    return new Refusal(409, `The source cannot run: ${status?.unusable ?? 'its configuration is unusable'}`);
+    return new Refusal(
+      409,
+      `The source cannot run: ${statusOf(scraper, name)?.unusable ?? 'its configuration is unusable'}`,
+    );
   }
   return new Refusal(409, result === 'paused' ? 'The source is paused; resume it first' : 'The source is running');
 }

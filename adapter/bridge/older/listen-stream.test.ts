@@ -134,14 +134,12 @@ describe('what a server offers to tell of, and leaves out of what it takes', () 
     say(say(second, ack({})), ack({}));
     await settle();
     expect(client.unannounced).toEqual([LEFT_OUT, ['toolsListChanged']]);
-    expect(heard).toEqual([
-      { type: 'changes-unannounced', serverId: 's', sessionId: '', changes: ['toolsListChanged'] },
-    ]);
+    expect(heard).toEqual([{ type: 'changes-untold', serverId: 's', sessionId: '', changes: ['toolsListChanged'] }]);
   });
 
   test('counts at a replica that was told of it', async () => {
     await using other = new BridgedClient();
-    await other.bus.publish({ type: 'changes-unannounced', serverId: 's', sessionId: '', changes: LEFT_OUT });
+    await other.bus.publish({ type: 'changes-untold', serverId: 's', sessionId: '', changes: LEFT_OUT });
     expect((await other.older.discover([]))?.capabilities).toEqual(await offered());
     expect(other.unannounced).toEqual([]);
   });

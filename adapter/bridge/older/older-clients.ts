@@ -247,7 +247,7 @@ export class OlderClients {
     if (message.type === 'cancelled') {
       for (const call of this.#calls.of(callKey(message.sessionId, message.requestId))) call.abort();
     } else if (message.type === 'subscribed') this.#streams.subscribed(message.sessionId, message.uri, message.isOn);
-    else if (message.type === 'changes-unannounced') this.#unannounced.heard(message.changes);
+    else if (message.type === 'changes-untold') this.#unannounced.heard(message.changes);
   }
 }
 

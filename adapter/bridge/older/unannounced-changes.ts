@@ -54,7 +54,7 @@ export class UnannouncedChanges {
     const { serverId, bus, onFound } = this.#deps;
     this.heard(fresh);
     onFound(fresh);
-    bus.publish({ type: 'changes-unannounced', serverId, sessionId: '', changes: fresh }).catch(() => {
+    bus.publish({ type: 'changes-untold', serverId, sessionId: '', changes: fresh }).catch(() => {
       // The others find out by themselves.
     });
   }

@@ -20,7 +20,7 @@ const schema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('subscribed'), ...session, uri: z.string(), isOn: z.boolean() }),
   z.object({ type: z.literal('lists-changed'), ...session, sessionId: z.literal('') }),
   z.object({
-    type: z.literal('changes-unannounced'),
+    type: z.literal('changes-untold'),
     ...session,
     sessionId: z.literal(''),
     changes: z

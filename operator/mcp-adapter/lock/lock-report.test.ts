@@ -28,7 +28,7 @@ const adapter: AdapterOfLock = {
   paused: false,
   liveDigest: lock.content.digest,
   rollout: rolloutOf(deploymentWith()),
-  unannounced: 0,
+  unannotated: 0,
   isHealthKnown: true,
   comparison: NOTHING,
 };
@@ -63,7 +63,7 @@ test.each<[string, Partial<AdapterOfLock>, string]>([
   ['the adapter is not accepted', { liveDigest: 'other', isAccepted: false }, 'Unknown/AdapterNotAccepted'],
   ['the adapter is paused', { liveDigest: undefined, paused: true }, 'Unknown/AdapterPaused'],
   ['pods are being replaced', { rollout: rolloutOf(deploymentWith({ updated: 0 })) }, 'Unknown/Progressing'],
-  ['pods have not been told', { unannounced: 1 }, 'Unknown/Progressing'],
+  ['pods have not been told', { unannotated: 1 }, 'Unknown/Progressing'],
   ['pods have not been asked', { isHealthKnown: false }, 'Unknown/Progressing'],
   ['pods say nothing', { comparison: { ...NOTHING, silent: ['demo-1'] } }, 'Unknown/Progressing'],
   ['pods cannot read it', { comparison: { ...NOTHING, problems: ['demo-1: no'] } }, 'False/LockNotRead'],
@@ -76,7 +76,7 @@ test.each<[string, Partial<AdapterOfLock>, string]>([
 });
 
 it('stays in force while pods come and go, not beyond a change of it', () => {
-  const other = { ...adapter, unannounced: 1 };
+  const other = { ...adapter, unannotated: 1 };
   const conditions = [wasReady];
   expect(words({ adapter: other, lock: withStatus({ conditions }) })).toContain('Ready=True/InForce');
   const changed = withStatus({ conditions: [{ ...wasReady, observedGeneration: 0 }] });

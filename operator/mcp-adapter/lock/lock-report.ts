@@ -16,7 +16,7 @@ export interface AdapterOfLock {
   readonly liveDigest: string | undefined;
   readonly rollout: Rollout;
   /** Pods that have not been told of this digest. */
-  readonly unannounced: number;
+  readonly unannotated: number;
   /** Whether all pods that may answer have been asked. */
   readonly isHealthKnown: boolean;
   readonly comparison: Comparison;
@@ -92,7 +92,7 @@ function readyNow(
   if (adapter === undefined) {
     return unknown('AdapterNotFound', `There is no McpAdapter ${name} in the namespace ${metadata.namespace ?? ''}`);
   }
-  const { isAccepted, paused, liveDigest, rollout, unannounced, isHealthKnown, comparison } = adapter;
+  const { isAccepted, paused, liveDigest, rollout, unannotated, isHealthKnown, comparison } = adapter;
   if (liveDigest !== content.digest) {
     if (!isAccepted) return unknown('AdapterNotAccepted', `The McpAdapter ${name} is not accepted; see its conditions`);
     if (paused) return unknown('AdapterPaused', `The McpAdapter ${name} is paused`);
@@ -103,7 +103,7 @@ function readyNow(
     return condition('Ready', 'False', 'LockNotRead', `Pods cannot read it: ${shortened(shown(problem))}`);
   }
   if (rollout.state !== 'complete') return unknown('Progressing', rollout.message);
-  if (unannounced > 0 || !isHealthKnown) return unknown('Progressing', 'Pods are being told of it');
+  if (unannotated > 0 || !isHealthKnown) return unknown('Progressing', 'Pods are being told of it');
   if (comparison.silent.length > 0) {
     const message = `Pods say nothing of a lock yet: ${comparison.silent.join(', ')}. Do they run this version?`;
     return unknown('Progressing', message);
