@@ -1,4 +1,4 @@
-import { stringEnd } from './json-string.ts';
+import { JsonTally } from './json-tally.ts';
 
 /**
  * What JSON text may cost before anybody parses it. Bytes say little: 16 MiB of `{}` become 370 MB of heap, and 58 KB of
@@ -16,13 +16,6 @@ const MAX_DEPTH = 512;
 export const REQUEST_LIMITS: JsonLimits = { values: 200_000, depth: MAX_DEPTH };
 /** What is answered by an upstream, an API or a pod, where it has to be read. */
 export const ANSWER_LIMITS: JsonLimits = { values: 1_000_000, depth: MAX_DEPTH };
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 
 /** The text has more values or levels than its reader allows; its message names the limit. */
 export class JsonLimitError extends Error {
@@ -44,42 +37,14 @@ export class JsonLimitError extends Error {
  * count means nothing, but it ends.
  */
 export function exceeded(text: string, limits: JsonLimits): keyof JsonLimits | undefined {
-  // Each value but the first follows a comma or an opening bracket.
   if (text.length < limits.values && text.length <= limits.depth) return undefined;
-  let values = 1;
-  let depth = 0;
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    if (c === QUOTE) i = stringEnd(text, i) - 1;
-    else if (c === COMMA) values++;
-    else if (c === OPEN_OBJECT || c === OPEN_ARRAY) {
-      values++;
-      if (++depth > limits.depth) return 'depth';
-    } else if (c === CLOSE_OBJECT || c === CLOSE_ARRAY) depth--;
-    if (values > limits.values) return 'values';
+  const tally = new JsonTally();
+  while (tally.read(text)) {
+    if (tally.deepest > limits.depth) return 'depth';
+    if (tally.values > limits.values) return 'values';
   }
-  return undefined;
-}
-
-export interface Counted {
-  readonly lists: number;
-  readonly commas: number;
-}
-
-/**
- * How many lists and objects the text opens, and how many commas part their values, as `exceeded` counts. Nobody reads on
- * where there are more than `most` of one of them.
- */
-export function countValues(text: string, most: Counted = { lists: Infinity, commas: Infinity }): Counted {
-  let lists = 0;
-  let commas = 0;
-  for (let i = 0; i < text.length && lists <= most.lists && commas <= most.commas; i++) {
-    const c = text.charCodeAt(i);
-    if (c === QUOTE) i = stringEnd(text, i) - 1;
-    else if (c === COMMA) commas++;
-    else if (c === OPEN_OBJECT || c === OPEN_ARRAY) lists++;
-  }
-  return { lists, commas };
+  if (tally.deepest > limits.depth) return 'depth';
+  return tally.values > limits.values ? 'values' : undefined;
 }
 
 /**

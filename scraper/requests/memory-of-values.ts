@@ -1,4 +1,5 @@
-import { countValues } from '../../lib/json/json-limits.ts';
+import { JsonTally } from '../../lib/json/json-tally.ts';
+import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 import { type MemoryShare, NoMemory } from '../limits/memory-budget.ts';
 import { ASK_FOR_LESS, RequestFailure } from './failure.ts';
 
@@ -24,14 +25,23 @@ export async function takeForValues(
 ): Promise<number> {
   const isThere = memory.takeNow(text.length * COST_OF_A_LIST);
   if (isThere && !isKept) return 0;
-  const { most } = memory;
-  const { lists, commas } = countValues(text, { lists: most / COST_OF_A_LIST, commas: most / COST_OF_A_VALUE });
-  const bytes = lists * COST_OF_A_LIST + commas * COST_OF_A_VALUE;
+  const bytes = await yieldToEventLoop(costOfValues(text, memory.most));
   try {
     if (!isThere) await memory.take(bytes, signal);
     return isKept ? bytes + text.length : 0;
   } catch (error) {
     if (!(error instanceof NoMemory)) throw error;
     throw new RequestFailure('too_large', `${what}: ${error.message}; ${ASK_FOR_LESS}`);
+  }
+}
+
+/** Counts no further than to `most`. */
+function* costOfValues(text: string, most: number): Generator<undefined, number> {
+  const tally = new JsonTally();
+  for (;;) {
+    const goesOn = tally.read(text);
+    const bytes = tally.lists * COST_OF_A_LIST + tally.commas * COST_OF_A_VALUE;
+    if (!goesOn || bytes > most) return bytes;
+    yield;
   }
 }
