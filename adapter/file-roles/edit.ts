@@ -45,6 +45,8 @@ export class Edit {
   readonly #lock: HeldLock | undefined;
   readonly #maxBytes: number | null;
   readonly #contentId: string;
+  /** Of versions that the file has no more. Nobody waits for it but the end of the call. */
+  #removing: Promise<void> | undefined;
 
   private constructor(
     deps: RoleDeps,
@@ -141,6 +143,7 @@ export class Edit {
     const { place } = this.copy;
     await removed(this.#deps, place);
     await Promise.all([freePath(this.#deps, place, this.#contentId), this.#lock?.release()]);
+    await this.#removing;
   }
 
   /**
@@ -198,7 +201,7 @@ export class Edit {
       throw error;
     }
     const kept = new Set(versionsOf(next).map(versionOf));
-    await files.removeVersions(versionsOf(before).filter((version) => !kept.has(versionOf(version))));
+    this.#removing = files.removeVersions(versionsOf(before).filter((version) => !kept.has(versionOf(version))));
     return next;
   }
 

@@ -3,7 +3,7 @@ import { trimMemory } from './trim-memory.ts';
 /** Looks so often. */
 const EVERY_MS = 15_000;
 /** A program that takes more of a core than this is not quiet. */
-const BUSY = 0.1;
+const BUSY = 0.25;
 /**
  * So many looks in a row must have found it quiet: what has compiled goes with the memory, and a service that has a burst of calls
  * now and then would compile it again for each.

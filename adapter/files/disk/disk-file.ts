@@ -15,6 +15,9 @@ const ATTEMPTS = 5;
 
 const sync = promisify(fsync);
 
+/** Not of a pool: whoever takes it may keep it. */
+const bufferOf = (most: number, left: number): Buffer => Buffer.allocUnsafeSlow(Math.max(Math.min(most, left), 0));
+
 /** See `FileVersion`. */
 export const versionId = ({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string =>
   [dev, ino, size, mtimeMs, ctimeMs].join(' ');
@@ -80,18 +83,30 @@ export class DiskFile implements OpenedFile {
   }: Parameters<OpenedFile['read']>[0] = {}): AsyncGenerator<Buffer> {
     const stop = Math.min(end + 1, this.size);
     const most = reused || stop - start <= SMALL_BYTES ? SMALL_BYTES : CHUNK_BYTES;
-    let last: Buffer | undefined;
+    let current = bufferOf(most, stop - start);
+    let other: Buffer | undefined;
+    let next: Promise<Buffer> | undefined;
     for (let position = start; position < stop;) {
       signal?.throwIfAborted();
-      // Otherwise a new one each time: whoever takes the chunk may keep it.
-      const buffer =
-        (reused && last?.subarray(0, stop - position)) || Buffer.allocUnsafeSlow(Math.min(most, stop - position));
-      last ??= buffer;
-      const bytesRead = await this.#step((fd) => this.#calls.read(fd, buffer, position));
-      if (bytesRead === 0) throw new FileRefused('changed', `${this.path} has become shorter`);
-      position += bytesRead;
-      yield bytesRead === buffer.length ? buffer : buffer.subarray(0, bytesRead);
+      const part = await (next ?? this.#part(current, position));
+      position += part.length;
+      if (position < stop) {
+        const left = stop - position;
+        [current, other] = [(reused && other) || bufferOf(most, left), current];
+        // While this part is worked on.
+        if (reused) {
+          next = this.#part(current.subarray(0, left), position);
+          next.catch(() => undefined);
+        }
+      }
+      yield part;
     }
+  }
+
+  async #part(buffer: Buffer, position: number): Promise<Buffer> {
+    const bytesRead = await this.#step((fd) => this.#calls.read(fd, buffer, position));
+    if (bytesRead === 0) throw new FileRefused('changed', `${this.path} has become shorter`);
+    return bytesRead === buffer.length ? buffer : buffer.subarray(0, bytesRead);
   }
 
   async sync(): Promise<void> {

@@ -83,8 +83,10 @@ export class FileStore {
     const writer = await this.stage.create(place, { atomic });
     try {
       for await (const chunk of source.read({ reused: true, signal })) {
+        const written = writer.write(chunk);
+        // While others write.
         hash?.update(chunk);
-        await writer.write(chunk);
+        await written;
       }
       const isIt = hash === undefined || (source.size === file.sizeBytes && hash.digest('hex') === file.sha256);
       if (!isIt) {
