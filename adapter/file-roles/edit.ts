@@ -123,7 +123,7 @@ export class Edit {
       );
     }
     await quotas.reserve(place, opened.size, leaseUntil(this.#deps.records.now(), null));
-    const sha256 = await hashOf(opened, signal);
+    const [sha256] = await Promise.all([hashOf(opened, signal), files.stage.flush(opened)]);
     if (sha256 === this.file.sha256 && opened.size === this.file.sizeBytes) return unchanged;
     if (this.#lock !== undefined) return await this.#record(opened, sha256, signal);
     // Left by its exchange, and its lock with it.

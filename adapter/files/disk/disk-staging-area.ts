@@ -190,6 +190,10 @@ export class DiskStagingArea implements StagingArea {
     await folder.rename(rawName(place.filename), rawName(filename));
   }
 
+  async flush(opened: Pick<OpenedFile, 'sync'>): Promise<void> {
+    if (this.#options.atomicWrites) await opened.sync();
+  }
+
   async keepOnly(place: FileKey, opened?: Pick<OpenedFile, 'sync'>): Promise<void> {
     const name = rawName(place.filename);
     const there = await openedFolder(dirname(this.pathOf(place)), this.#ways.anchored, this.#ways.calls);

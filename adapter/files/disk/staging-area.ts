@@ -48,6 +48,9 @@ export interface StagingArea {
    * there, or the new name is taken.
    */
   rename(place: FileKey, filename: string): Promise<void>;
+  /** Writes an open file to the disk, as `keepOnly` will, which then waits the less; nothing where files need not survive a crash. */
+  flush(opened: Pick<OpenedFile, 'sync'>): Promise<void>;
+
   /**
    * Removes everything but this file from its folder, and makes what a tool has written there survive a crash. `opened`:
    * the file, where it is open already.
