@@ -8,6 +8,14 @@ const source = (baseUrl: string, rateLimit: { requests: number; per: number; bur
   scrape: { rateLimit },
 });
 
+test('a request to a host that nobody has asked waits for nothing, whatever the clock says', () => {
+  const waits = Array.from(
+    { length: 1000 },
+    (_, index) => reservation({ requests: 1, perMs: 1000, burst: 1 }, undefined, index / 7).wait,
+  );
+  expect(new Set(waits)).toEqual(new Set([0]));
+});
+
 test('the strictest limit of the sources of a host applies', () => {
   const limits = limitsOf([
     source('https://a.example.com', { requests: 10, per: 1000, burst: null }),

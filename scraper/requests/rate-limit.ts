@@ -100,6 +100,6 @@ export function reservation(
   now: number,
 ): { fullAt: number; wait: number } {
   const interval = perMs / requests;
-  const next = Math.max(fullAt ?? now, now) + interval;
-  return { fullAt: next, wait: Math.max(0, next - burst * interval - now) };
+  const from = Math.max(fullAt ?? now, now);
+  return { fullAt: from + interval, wait: Math.max(0, from - (burst - 1) * interval - now) };
 }
