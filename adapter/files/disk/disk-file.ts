@@ -90,14 +90,13 @@ export class DiskFile implements OpenedFile {
       signal?.throwIfAborted();
       const part = await (next ?? this.#part(current, position));
       position += part.length;
-      if (position < stop) {
-        const left = stop - position;
-        [current, other] = [(reused && other) || bufferOf(most, left), current];
+      const left = stop - position;
+      if (left > 0 && !reused) current = bufferOf(most, left);
+      else if (left > 0) {
+        [current, other] = [other ?? bufferOf(most, left), current];
         // While this part is worked on.
-        if (reused) {
-          next = this.#part(current.subarray(0, left), position);
-          next.catch(() => undefined);
-        }
+        next = this.#part(current.subarray(0, left), position);
+        next.catch(() => undefined);
       }
       yield part;
     }
