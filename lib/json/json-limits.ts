@@ -39,12 +39,12 @@ export class JsonLimitError extends Error {
 export function exceeded(text: string, limits: JsonLimits): keyof JsonLimits | undefined {
   if (text.length < limits.values && text.length <= limits.depth) return undefined;
   const tally = new JsonTally();
-  while (tally.read(text)) {
+  for (let goesOn = true; goesOn;) {
+    goesOn = tally.read(text);
     if (tally.deepest > limits.depth) return 'depth';
     if (tally.values > limits.values) return 'values';
   }
-  if (tally.deepest > limits.depth) return 'depth';
-  return tally.values > limits.values ? 'values' : undefined;
+  return undefined;
 }
 
 /**

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { JsonTally } from '../../lib/json/json-tally.ts';
 import { MemoryBudget } from '../limits/memory-budget.ts';
 import { takeForValues } from './memory-of-values.ts';
 
@@ -47,4 +48,10 @@ test('H6 T17: of values that are kept, as log records are, it is known what they
   const share = new MemoryBudget(MIB).share();
   expect(await takeForValues('[[],[],"ab"]', share, true, '', never)).toBe(3 * 72 + 2 * 32 + 12);
   expect(await takeForValues('[[],[],"ab"]', share, false, '', never)).toBe(0);
+});
+
+test('T17: values are counted no further than there is memory for them', async () => {
+  using read = vi.spyOn(JsonTally.prototype, 'read');
+  await expect(take('{},'.repeat(1_000_000), MIB)).rejects.toMatchObject({ kind: 'too_large' });
+  expect(read).toHaveBeenCalledTimes(2);
 });
