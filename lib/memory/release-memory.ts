@@ -1,15 +1,15 @@
 import { trimMemory } from './trim-memory.ts';
 
-/** Looks so often. */
-const EVERY_MS = 15_000;
-/** A program that takes more of a core than this is not quiet. */
+/** Looks so often: a burst of two seconds is still one when it is over. */
+const EVERY_MS = 3_000;
+/** A program that takes more of a core than this is not quiet; four clients that poll take a tenth of a slow one. */
 const BUSY = 0.25;
 /**
- * So many looks in a row must have found it quiet: what has compiled goes with the memory, and a service that has a burst of calls
- * now and then would compile it again for each.
+ * So many looks in a row must have found it quiet, a minute: what has been compiled goes with the memory, and a service that has a
+ * burst of calls now and then would compile it again for each.
  */
-const QUIET_LOOKS = 4;
-/** What has come since the last time is worth a pause of some tens of milliseconds where it is so much. */
+const QUIET_LOOKS = 20;
+/** What has come since the last time is worth a pause of up to 0.2 s where it is so much. */
 const RISEN = 1.1;
 const RISEN_BYTES = 16 << 20;
 
@@ -19,8 +19,7 @@ const RISEN_BYTES = 16 << 20;
  * @param quiet how many looks in a row have found the program quiet
  */
 export function isWorthIt(resident: number, settled: number | undefined, quiet: number): boolean {
-  if (settled === undefined) return quiet > 0;
-  return quiet >= QUIET_LOOKS && resident > settled * RISEN + RISEN_BYTES;
+  return quiet >= QUIET_LOOKS && (settled === undefined || resident > settled * RISEN + RISEN_BYTES);
 }
 
 /**
