@@ -158,9 +158,11 @@ export function shapeProblem(text: string, limits: JsonLimits, base = 0): ShapeP
         if (text.charCodeAt(next) === COLON) {
           const raw = text.slice(i, end);
           const name = raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1);
-          const key = folded(name);
+          const known = level === 0 ? OF_MESSAGE : OF_PARAMS;
+          // Almost every key is one of these, and folding costs more than looking.
+          const key = known.has(name) ? name : folded(name);
           if (!(level === 0 ? ofMessage : ofParams).add(key)) return { kind: 'duplicate', key };
-          if (key !== name && (level === 0 ? OF_MESSAGE : OF_PARAMS).has(key)) return { kind: 'variant', key };
+          if (key !== name && known.has(key)) return { kind: 'variant', key };
           if (level === 0) inParams = key === 'params';
           i = next + 1;
           continue;
