@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { constants, setPriority } from 'node:os';
@@ -10,6 +9,7 @@ import { residentKib } from '../../bench/harness/proc.ts';
 import { heapOptions } from '../../operator/pods/heap.ts';
 import { Workshop } from '../scraper/kit/workshop.ts';
 import { startAdapter } from '../support/adapter-process.ts';
+import { imageAllocator } from '../support/image-allocator.ts';
 import { listen } from '../support/ports.ts';
 import { type RunningProcess, startProcess } from '../support/processes.ts';
 import { openRawClient, type RawClient } from '../support/raw-client.ts';
@@ -17,15 +17,8 @@ import type { AttackRun } from './attacks.ts';
 import { HOSTILE_PAGES } from './hostile-api.ts';
 import { Stopwatch, type Times } from './stopwatch.ts';
 
-/** How the image sets the allocator. */
-const ALLOCATOR = Object.fromEntries(
-  Array.from(
-    readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8').matchAll(/(MALLOC_\w+)=(\d+)/g),
-    (one) => [one[1], one[2]],
-  ),
-) as NodeJS.ProcessEnv;
 /** As the operator starts it in a container of 512 MiB; the inspector lets memory be looked at without garbage. */
-const LIKE_512_MIB = { ...ALLOCATOR, NODE_OPTIONS: `${heapOptions(512 << 20)} --inspect-port=0` };
+const LIKE_512_MIB = { ...imageAllocator(), NODE_OPTIONS: `${heapOptions(512 << 20)} --inspect-port=0` };
 const HOSTILE = fileURLToPath(new URL('hostile.ts', import.meta.url));
 const CLIENTS = 4;
 const BETWEEN_CALLS_MS = 50;

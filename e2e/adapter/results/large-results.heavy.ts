@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
+import { imageAllocator } from '../../support/image-allocator.ts';
 import { S3_START_MS, startProxy, startS3, whyNoS3Server } from '../../support/s3.ts';
 import { secret } from '../../support/secrets/secret.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
@@ -38,16 +39,9 @@ afterAll(async () => {
   await folder?.[Symbol.asyncDispose]();
 });
 
-/** As the image sets them. */
-const ALLOCATOR = {
-  MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '65536',
-  MALLOC_TRIM_THRESHOLD_: '131072',
-};
-
 const start = (more: JsonObject = {}, env: NodeJS.ProcessEnv = {}): Promise<RunningAdapter> =>
   startAdapter({
-    env: { ...ALLOCATOR, ...env },
+    env: { ...imageAllocator(), ...env },
     config: {
       core: { max_start_wait_seconds: 0, upstream_ping: { enabled: false }, results: { spill_over_chars: 10_000 } },
       state_persistence: { type: 'memory' },
