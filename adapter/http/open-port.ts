@@ -2,11 +2,9 @@ import type { AddressInfo } from 'node:net';
 
 import type { FastifyInstance } from 'fastify';
 
+import { BACKLOG } from '../../lib/net/listen.ts';
 import { localUrl } from '../../lib/net/local-url.ts';
 import type { Listening } from './base-url.ts';
-
-/** Connections that wait to be accepted. */
-const BACKLOG = 4096;
 
 export interface OpenPort {
   readonly listening: Listening;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '../net/listen.ts';
 import { localUrl } from '../net/local-url.ts';
 import { createServerForFew } from '../net/few-connections.ts';
 import { type Answer, Refusal } from './answer.ts';
@@ -63,10 +63,7 @@ export class HttpServer {
 
   /** Opens the port and returns the URL. Without a host: all addresses. */
   async listen(host: string | undefined, port: number): Promise<string> {
-    const listening = once(this.#server, 'listening');
-    this.#server.listen({ host, port });
-    await listening;
-    const { address, port: bound } = this.#server.address() as AddressInfo;
+    const { address, port: bound } = await listen(this.#server, port, host);
     return localUrl(host === undefined ? '127.0.0.1' : address, bound);
   }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createServerForFew } from '../../lib/net/few-connections.ts';
+import { listen } from '../../lib/net/listen.ts';
 
 export interface HealthSources {
   /** Why the process is not ready, or undefined when it is. */
@@ -31,9 +31,7 @@ export class HealthServer {
    * @throws when the port is taken
    */
   async listen(port: number, host?: string): Promise<number> {
-    this.#server.listen(port, host);
-    await once(this.#server, 'listening');
-    return (this.#server.address() as AddressInfo).port;
+    return (await listen(this.#server, port, host)).port;
   }
 
   async close(): Promise<void> {

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 
 import { createServerForFew } from '../../../lib/net/few-connections.ts';
+import { listen } from '../../../lib/net/listen.ts';
 
 const REQUEST_MS = 5_000;
 /** Prometheus, perhaps twice, and a human; nobody else has a reason to hold connections. */
@@ -42,10 +42,9 @@ export class PrometheusEndpoint {
    * @throws when the port is taken
    */
   async listen(port: number, host: string): Promise<number> {
-    this.#server.listen(port, host);
-    await once(this.#server, 'listening');
+    const address = await listen(this.#server, port, host);
     this.#server.unref();
-    return (this.#server.address() as AddressInfo).port;
+    return address.port;
   }
 
   async close(): Promise<void> {
