@@ -4,8 +4,8 @@ import { isWorthIt } from './release-memory.ts';
 const MIB = 1 << 20;
 
 test.each([
-  ['when it is quiet after a start', 100, undefined, 20, true],
-  ['in the middle of a start', 400, undefined, 19, false],
+  ['when it is quiet after a start', 100, 0, 20, true],
+  ['in the middle of a start', 400, 0, 19, false],
   ['while it is busy', 400, 100, 0, false],
   ['between two bursts', 400, 100, 19, false],
   ['when a storm is over for a minute', 400, 100, 20, true],
@@ -14,6 +14,6 @@ test.each([
 ])(
   'T17: memory is given back %s: %s MiB after %s, quiet for %s looks: %s',
   (_when, resident, settled, quiet, expected) => {
-    expect(isWorthIt(resident * MIB, settled === undefined ? undefined : settled * MIB, quiet)).toBe(expected);
+    expect(isWorthIt(resident * MIB, settled * MIB, quiet)).toBe(expected);
   },
 );

@@ -9,25 +9,25 @@ const BUSY = 0.25;
  * burst of calls now and then would compile it again for each.
  */
 const QUIET_LOOKS = 20;
-/** What has come since the last time is worth a pause of up to 0.2 s where it is so much. */
+/** What has come since the last time is worth a pause of up to half a second where it is so much. */
 const RISEN = 1.1;
 const RISEN_BYTES = 16 << 20;
 
 /**
  * Whether to give memory back now.
- * @param resident in bytes; `settled`: what it was after the last time, undefined before the first
+ * @param resident in bytes; `settled`: what it was after the last time, 0 before the first
  * @param quiet how many looks in a row have found the program quiet
  */
-export function isWorthIt(resident: number, settled: number | undefined, quiet: number): boolean {
-  return quiet >= QUIET_LOOKS && (settled === undefined || resident > settled * RISEN + RISEN_BYTES);
+export function isWorthIt(resident: number, settled: number, quiet: number): boolean {
+  return quiet >= QUIET_LOOKS && resident > settled * RISEN + RISEN_BYTES;
 }
 
 /**
  * Gives memory back to the system after a start, or a storm: V8 keeps what it had as long as a program does a little all the
  * time.
  */
-export function releaseMemory(everyMs = EVERY_MS): Disposable {
-  let settled: number | undefined;
+export function releaseMemory(): Disposable {
+  let settled = 0;
   let used = process.cpuUsage();
   let at = performance.now();
   let quiet = 0;
@@ -42,6 +42,6 @@ export function releaseMemory(everyMs = EVERY_MS): Disposable {
     used = process.cpuUsage();
     at = performance.now();
   };
-  const timer = setInterval(look, everyMs).unref();
+  const timer = setInterval(look, EVERY_MS).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }

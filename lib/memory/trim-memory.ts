@@ -8,7 +8,8 @@ export function saveMemory(): void {
 
 /**
  * Gives memory back to the system. A start needs several times what is needed afterwards (reading a configuration of a
- * thousand sources takes 150 MB), and V8 keeps it as long as nobody else asks for it. Takes up to 0.2 s, and compiled code goes too.
+ * thousand sources takes 150 MB), and V8 keeps it as long as nobody else asks for it. Takes up to half a second, and
+ * compiled code goes too.
  */
 export function trimMemory(): void {
   // This kind lets go of pages as well.
