@@ -11,7 +11,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 RUN apt-get update && apt-get install -y --no-install-recommends libjemalloc2 && rm -rf /var/lib/apt/lists/* \
     && install -D /usr/lib/*/libjemalloc.so.2 /image/usr/local/lib/libjemalloc.so.2
-COPY tsconfig.json tsconfig.build.json LICENSE ./
+COPY tsconfig.json LICENSE ./
 COPY scripts scripts
 COPY lib lib
 COPY crds crds

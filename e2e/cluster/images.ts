@@ -36,7 +36,7 @@ export interface Image {
 
 /** What the programs are made from. */
 const SOURCES = ['lib', 'crds', 'operator', 'adapter', 'scraper', 'bin', 'examples/quickstart', 'scripts/image'];
-const SOURCE_FILES = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+const SOURCE_FILES = ['package.json', 'package-lock.json'];
 
 /** The image of the product, as the Dockerfile makes it: `mcp-adapter:VERSION`. */
 export async function productImage(): Promise<Image> {

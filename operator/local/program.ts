@@ -1,7 +1,8 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { pathToFileURL } from 'node:url';
+
+import { ownProgram } from '../../lib/own-program.ts';
 
 /** A process that runs, or ran. */
 export interface Program {
@@ -11,16 +12,13 @@ export interface Program {
   stop(graceMs: number): Promise<void>;
 }
 
-const SELF = fileURLToPath(import.meta.url);
-/** `.ts` among the sources, `.js` in a build. */
-const EXTENSION = extname(SELF);
-const WITH_PARENT = fileURLToPath(new URL(`end-with-parent${EXTENSION}`, import.meta.url));
+const WITH_PARENT = pathToFileURL(ownProgram('end-with-parent', import.meta.url)).href;
 
-/** The programs of the image, which lie beside this one. */
+/** The programs of the image. */
 const OURS: Readonly<Record<string, string>> = {
-  'mcp-adapter': '../../adapter/main',
-  'otel-api-scraper': '../../scraper/main',
-  'mcp-demo-server': '../../examples/quickstart/upstream',
+  'mcp-adapter': 'adapter/main',
+  'otel-api-scraper': 'scraper/main',
+  'mcp-demo-server': 'examples/quickstart/upstream',
 };
 
 /**
@@ -61,7 +59,7 @@ export async function runProgram(
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const child = fork(fileURLToPath(new URL(`${OURS[name] ?? name}${EXTENSION}`, import.meta.url)), args, {
+  const child = fork(ownProgram(OURS[name] ?? name, import.meta.url), args, {
     env,
     execArgv: ['--import', WITH_PARENT],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -82,7 +80,7 @@ function start(
 ): ChildProcess {
   const ours = OURS[name];
   if (ours === undefined) return spawn(name, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-  return fork(fileURLToPath(new URL(`${ours}${EXTENSION}`, import.meta.url)), args, {
+  return fork(ownProgram(ours, import.meta.url), args, {
     env,
     cwd,
     execArgv: ['--import', WITH_PARENT],

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { ownProgram } from '../../lib/own-program.ts';
 import type { Problem } from '../../crds/config/load/problem.ts';
 import { workerEnvironment } from '../../lib/worker-environment.ts';
 import { BudgetError } from './budget.ts';
@@ -23,7 +24,7 @@ export interface TaskLimits {
 }
 
 const LIMITS: TaskLimits = { smallInput: 16_384, taskMs: 10_000, heapMb: 128 };
-const PROGRAM = new URL(import.meta.url.endsWith('.ts') ? '../task-worker.ts' : '../task-worker.js', import.meta.url);
+const PROGRAM = ownProgram('task-worker', import.meta.url);
 /** A thread that nobody needs gives its memory back. */
 const IDLE_MS = 60_000;
 /** How long a refusal is remembered: a busy machine may have been the reason. */

@@ -1,11 +1,13 @@
 /**
- * Makes the folder /app of the image: `node scripts/image/assemble.ts FOLDER`. Compiles the programs and copies the
- * packages that they need from node_modules, without the network; the demo server's packages stand apart from them.
+ * Makes the folder /app of the image: `node scripts/image/assemble.ts FOLDER`. Bundles the programs and copies the
+ * packages that are not in the bundles from node_modules, without the network; of the others what they are and may be used
+ * for, which scanners and lawyers look for. The demo server's packages stand apart from them.
  */
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { ROOT } from '../suite/command.ts';
+import { EXTERNAL } from './bundle.ts';
 import { closure } from './closure.ts';
 import { compile } from './compile.ts';
 
@@ -13,6 +15,7 @@ import { compile } from './compile.ts';
 const DEMO_PACKAGES = ['@modelcontextprotocol/server', '@modelcontextprotocol/node', 'zod'];
 /** Nobody reads them in the image, and they are more than half of it. */
 const DEVELOPMENT_FILES = /\.(d\.[cm]?ts|map|md)$/;
+const NAME_AND_LICENCE = /^(package\.json|(licen[cs]e|notice|copying).*)$/i;
 
 const PackageJson = z.looseObject({
   name: z.string(),
@@ -45,13 +48,16 @@ async function assemble(app: string): Promise<void> {
   );
   const { packages } = Lockfile.parse(JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')));
 
-  await compile(join(app, 'dist'), ['--sourceMap', 'false']);
+  await compile(join(app, 'dist'));
 
-  const own = closure(packages, Object.keys(dependencies));
-  for (const path of own) await copyPackage(path, join(app, path));
+  const external = closure(packages, EXTERNAL);
+  for (const path of external) await copyPackage(path, join(app, path));
+  for (const path of closure(packages, Object.keys(dependencies))) {
+    if (!external.has(path)) await copyPackage(path, join(app, path), NAME_AND_LICENCE);
+  }
   const demo = join(app, 'examples');
   for (const path of closure(packages, DEMO_PACKAGES)) {
-    if (!own.has(path)) await copyPackage(path, join(demo, path));
+    if (!external.has(path)) await copyPackage(path, join(demo, path));
   }
   // Node runs the demo server as it is.
   await cp(join(ROOT, 'examples/quickstart'), join(demo, 'quickstart'), {
@@ -66,13 +72,18 @@ async function assemble(app: string): Promise<void> {
   await writeFile(join(app, 'package.json'), `${JSON.stringify({ name, version, type: 'module' }, undefined, 2)}\n`);
 }
 
-async function copyPackage(path: string, to: string): Promise<void> {
+/** @param top files of its folder that are all that is copied */
+async function copyPackage(path: string, to: string, top?: RegExp): Promise<void> {
   const from = join(ROOT, path);
   await mkdir(to, { recursive: true });
   await cp(from, to, {
     recursive: true,
-    // Packages inside this package are in the closure themselves, if they are needed.
-    filter: (source) => !DEVELOPMENT_FILES.test(source) && !relative(from, source).split('/').includes('node_modules'),
+    filter: (source) => {
+      const inside = relative(from, source);
+      if (top !== undefined) return inside === '' || top.test(inside);
+      // Packages inside this package are in the closure themselves, if they are needed.
+      return !DEVELOPMENT_FILES.test(source) && !inside.split('/').includes('node_modules');
+    },
   }).catch((error: NodeJS.ErrnoException) => {
     // An optional package of another system.
     if (error.code !== 'ENOENT') throw error;

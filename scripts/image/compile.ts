@@ -1,18 +1,36 @@
-/** `npm run build`: `node scripts/image/compile.ts FOLDER` compiles the programs, and puts the Lua scripts beside them. */
-import { cp } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { ROOT, runCommand } from '../suite/command.ts';
+/**
+ * `npm run build`: `node scripts/image/compile.ts FOLDER` makes JavaScript of the programs, a folder for each: `main.js`, the
+ * threads that it starts, what they share, and the Lua scripts.
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { bundle } from './bundle.ts';
 import { luaFolders } from './lua-folders.ts';
 
-const COMPILE_MS = 120_000;
+/** Files that Node is told to run, by the names that they get in their program's folder. */
+const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  adapter: { main: 'adapter/main.ts', 'sandbox-worker': 'adapter/code-mode/sandbox/sandbox-worker.ts' },
+  scraper: { main: 'scraper/main.ts' },
+  operator: {
+    main: 'operator/main.ts',
+    'plugin/main': 'operator/plugin/main.ts',
+    'task-worker': 'operator/task-worker.ts',
+    'end-with-parent': 'operator/local/end-with-parent.ts',
+  },
+};
 
-/** @param options further ones of tsc */
-export async function compile(folder: string, options: readonly string[] = []): Promise<void> {
-  const tsc = [process.execPath, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'];
-  const { signal } = new AbortController();
-  const { ok, output } = await runCommand([...tsc, '--outDir', folder, ...options], { timeoutMs: COMPILE_MS, signal });
-  if (!ok) throw new Error(`the programs do not compile:\n${output}`);
-  for (const lua of luaFolders()) await cp(join(ROOT, lua), join(folder, lua), { recursive: true });
+/** What stood in the folders of the programs is gone. */
+export async function compile(folder: string): Promise<void> {
+  for (const [program, input] of Object.entries(PROGRAMS)) {
+    const scripts = luaFolders().filter((path) => path.startsWith(`${program}/`));
+    const files = await bundle(input, scripts);
+    await rm(join(folder, program), { recursive: true, force: true });
+    for (const [name, text] of files) {
+      const path = join(folder, program, name);
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, text);
+    }
+  }
 }
 
 if (import.meta.main) {

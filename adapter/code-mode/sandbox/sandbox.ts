@@ -1,6 +1,6 @@
-import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
+import { ownProgram } from '../../../lib/own-program.ts';
 import { workerEnvironment } from '../../../lib/worker-environment.ts';
 import { compileEngine } from './compile-engine.ts';
 import { Semaphore } from './semaphore.ts';
@@ -9,8 +9,7 @@ import type { SandboxFailure, WorkerStart } from './sandbox-messages.ts';
 import { type RunOptions, type SandboxOutcome, SandboxRun } from './sandbox-run.ts';
 import { SpareWorker } from './spare-worker.ts';
 
-/** `.ts` among the sources, `.js` in a build. */
-const WORKER = new URL(`sandbox-worker${extname(import.meta.url)}`, import.meta.url);
+const WORKER = ownProgram('sandbox-worker', import.meta.url);
 
 export type { CallTool, SandboxOutcome } from './sandbox-run.ts';
 

@@ -10,11 +10,8 @@ import { MemoryBus } from '../memory/memory-bus.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import type { MessageBus } from '../message-bus.ts';
 import { clockHealth, memoryHealth, persistenceHealth } from './persistence-health.ts';
-import { RedisBus } from '../redis/redis-bus.ts';
-import { RedisConnection } from '../redis/redis-connection.ts';
 import type { RedisServer } from '../../../lib/redis/redis-options.ts';
-import { type AdapterIdentity, RedisKeySpace } from '../redis/redis-key-space.ts';
-import { RedisStore } from '../redis/redis-store.ts';
+import type { AdapterIdentity } from '../redis/redis-key-space.ts';
 import { Snapshot } from '../sqlite/snapshot.ts';
 import { secureDatabase, type SqliteFile } from '../sqlite/sqlite-database.ts';
 import { SqliteStore } from '../sqlite/sqlite-store.ts';
@@ -120,6 +117,13 @@ async function openDisk(config: StateConfig, hooks: StateHooks): Promise<OpenedS
 }
 
 async function openRedis(config: StateConfig, hooks: StateHooks): Promise<OpenedState> {
+  // Its client is loaded only where it is used: it takes a tenth of the start.
+  const [{ RedisBus }, { RedisConnection }, { RedisKeySpace }, { RedisStore }] = await Promise.all([
+    import('../redis/redis-bus.ts'),
+    import('../redis/redis-connection.ts'),
+    import('../redis/redis-key-space.ts'),
+    import('../redis/redis-store.ts'),
+  ]);
   const { redis, unavailable_policy } = config.state_persistence;
   const server = redisServer(config);
   const waitMs = timerMs(redis.wait_seconds);

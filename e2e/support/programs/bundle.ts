@@ -1,47 +1,25 @@
 /**
- * Before the suite e2e: bundles the programs that it starts most. To start an adapter Node reads 1,300 files
- * from its sources and a dozen from the bundle, which saves half of the processor's time. `quickstart/` and the
- * suite heavy start the sources, as users do.
+ * Before the suite e2e: bundles the programs that it starts most, as the image has them, which saves half of the
+ * processor's time. `quickstart/` and the suite heavy start the sources.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { rolldown } from 'rolldown';
 import type { TestProject } from 'vitest/node';
+import { bundle } from '../../../scripts/image/bundle.ts';
 import { luaFolders } from '../../../scripts/image/lua-folders.ts';
 import { BUNDLED, PROGRAMS, ROOT } from './program-path.ts';
 
 /** Below the project, so that programs find what they load from packages. */
 const CACHE = join(ROOT, 'node_modules/.cache/test-programs');
-/**
- * What a bundle would have a copy of that others do not meet: tests set the clock of ioredis before a program starts
- * (`files/kit/clock.ts`), and OpenTelemetry loads gRPC only when it exports.
- */
-const PACKAGES = ['ioredis', '@grpc/grpc-js'];
 /** No run lasts as long. */
 const KEPT_MS = 24 * 60 * 60_000;
 
 export async function setup({ config }: TestProject): Promise<void> {
   // What is changed then is not bundled again.
   if (config.watch) return;
-  const input = Object.fromEntries(Object.entries(BUNDLED).map(([name, path]) => [name, join(ROOT, path)]));
-  await using build = await rolldown({ input, external: PACKAGES, cwd: ROOT, platform: 'node', logLevel: 'silent' });
-  const { output } = await build.generate({ format: 'esm', chunkFileNames: '[name]-[hash].js' });
-  const code = new Map(output.flatMap((file) => (file.type === 'chunk' ? [[file.fileName, file.code] as const] : [])));
-  addScripts(code);
-  process.env[PROGRAMS] = stored(code);
-}
-
-/** All modules stand in one folder here, and so must the Lua scripts that they look for beside themselves. */
-function addScripts(code: Map<string, string>): void {
-  for (const folder of luaFolders()) {
-    for (const file of globSync('**/*.lua', { cwd: join(ROOT, folder) }).sort()) {
-      const name = `lua/${file}`;
-      if (code.has(name)) throw new Error(`two programs have a script ${file}`);
-      code.set(name, readFileSync(join(ROOT, folder, file), 'utf8'));
-    }
-  }
+  process.env[PROGRAMS] = stored(await bundle(BUNDLED, luaFolders()));
 }
 
 /** Named after what they hold: runs of the same sources share what Node compiles, and runs of others do not meet. */

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 
+import { ownProgram } from '../../../lib/own-program.ts';
 import type { Run } from './command.ts';
 
 /** What the operator's own program does without a cluster, the same. */
@@ -16,10 +15,7 @@ export const local: Run = async (args, { streams, env, signal }) =>
 
 /** A program of its own asks the server: what it knows of tools is the adapter's. */
 export const suggest: Run = async (args, { signal }) => {
-  const [compiled, source] = ['js', 'ts'].map((ending) =>
-    fileURLToPath(new URL(`../../../adapter/main.${ending}`, import.meta.url)),
-  );
-  const main = compiled !== undefined && existsSync(compiled) ? compiled : (source ?? '');
+  const main = ownProgram('adapter/main', import.meta.url);
   const child = spawn(process.execPath, [main, 'suggest', ...args], { stdio: 'inherit', signal });
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   child.once('error', reject).once('exit', (code) => resolve(code ?? 1));
