@@ -2,13 +2,14 @@ import { downloadOf } from '../access/wishes.ts';
 import { listedOwn, ownToolsOnly } from '../catalog/catalog.ts';
 import { insertElements } from '../catalog/insert-elements.ts';
 import { AdapterError, rpcErrorText, upstreamNotJson } from '../errors.ts';
-import { folded, locate, members, splice } from '../exchange/scanning/json-scan.ts';
+import { locate, splice } from '../exchange/scanning/json-scan.ts';
 import { type Body, isResponseTo, type Message, METHOD_NOT_FOUND } from '../exchange/message.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { checked, isJson } from '../exchange/scanning/checked.ts';
 import { eachMessage, isArray } from '../exchange/scanning/each-message.ts';
 import { LISTS, type ListName } from '../tools/list-of.ts';
+import { ambiguities, checkedList, keptResultOf, resultOf } from './read-list.ts';
 import { otherList } from './other-list.ts';
 import { inOwnTurn } from '../../lib/stream/own-turn.ts';
 import type { OwnResources } from './own-resources.ts';
@@ -73,7 +74,7 @@ export function listAnswer(
     if (isPassed) return (text) => passed(mount, text);
     if (!isChanged) return undefined;
     const shown = (text: string): string | Promise<string> =>
-      isArray(text) ? resumedAnswer(asker, record(), text) : shownMessage(asker, record(), checked(text), listing);
+      isArray(text) ? resumedAnswer(asker, record(), text) : shownMessage(asker, record(), checkedList(text), listing);
     return (text) => inOwnTurn(text, shown);
   }
   const finish = (out: string): string | Promise<string> => {
@@ -84,7 +85,7 @@ export function listAnswer(
   const shown = (text: string): string | Promise<string> => {
     // No answer to one request; clients take the one in it all the same.
     if (isArray(text)) return resumedAnswer(asker, record(), text);
-    const out = isChanged ? sameForSession(asker, record(), checked(text), listing) : text;
+    const out = isChanged ? sameForSession(asker, record(), checkedList(text), listing) : text;
     return typeof out === 'string' ? finish(out) : out.then((own) => inOwnTurn(own, finish));
   };
   return (text) => inOwnTurn(text, shown);
@@ -235,12 +236,12 @@ function sameForSession(
   listing: Listing | undefined,
 ): string | Promise<string> {
   const { mount } = asker;
-  const result = locate(text, ['result']);
+  const result = resultOf(text);
   if (result === undefined) return isUnknownMethod(text) ? insteadOfError(asker, record, text, listing) : text;
   if (listing === undefined) return text;
   const { kind } = listing;
   if (kind !== 'tools' && !looksAt(asker, kind)) return text;
-  if (isAmbiguous(text, 0, ['result']) || isAmbiguous(text, result.start, [LISTS[kind].member, 'nextCursor'])) {
+  if (ambiguities[kind](text)) {
     throw new AdapterError(
       'upstream_failed',
       `The upstream server lists its ${LISTS[kind].words} in a way that clients may read differently.`,
@@ -258,12 +259,6 @@ function sameForSession(
 function asPrivate({ mount, source }: ListAsker, result: string): string {
   const scope = mount.texts.pins || source.access !== undefined ? locate(result, ['cacheScope']) : undefined;
   return scope === undefined ? result : splice(result, [{ ...scope, with: '"private"' }]);
-}
-
-/** Whether an object names one of these members twice, or in a spelling that parsers which ignore case take for it. */
-function isAmbiguous(text: string, at: number, names: readonly string[]): boolean {
-  const seen = [...members(text, at)].filter(({ key }) => names.includes(folded(key)));
-  return seen.some(({ key }, i) => !names.includes(key) || seen.findIndex((other) => other.key === key) !== i);
 }
 
 /** An upstream without tools or resources does not know their lists; the adapter has told the client of its own. */
@@ -330,7 +325,7 @@ function withResources(result: string, own: readonly string[]): string {
 
 /** Keeps the result for the next time. */
 function keep(mount: ListedMount, record: SessionRecord, text: string, list: string, isChecked: boolean): void {
-  const result = locate(text, ['result']);
+  const result = keptResultOf(text);
   const isValid = (): boolean => isChecked || isJson(text);
   const isKept =
     result === undefined

@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 
 import { LRUCache } from 'lru-cache';
 
+import { rememberLast } from '../../lib/memory/remember-last.ts';
 import { locate } from '../exchange/scanning/json-scan.ts';
 import type { ControlMessage, MessageBus } from '../state/message-bus.ts';
 import type { SessionKey, SessionRecord } from '../state/state-store.ts';
@@ -93,11 +94,8 @@ export class StreamOrder {
     if (known !== undefined) return known.isOver ? undefined : known.over;
     if (!mayExpect) return undefined;
     const client = clientOf(session);
+    if (this.#clients.get(client) === false) return undefined;
     const expected = this.#add(key, undefined);
-    if (this.#clients.get(client) === false) {
-      end(expected);
-      return undefined;
-    }
     clearTimeout(expected.timer);
     expected.timer = setTimeout(() => {
       this.#clients.set(client, false);
@@ -157,8 +155,11 @@ function end(coming: Coming): void {
 }
 
 /** Stands for the program that opened the session: all its sessions open streams, or none does. */
-function clientOf({ serverId, initializeParams }: Session): string {
-  const info = locate(initializeParams, ['clientInfo']);
-  const text = info === undefined ? '' : initializeParams.slice(info.start, info.end);
-  return hash('sha256', `${serverId}\n${text}`, 'base64');
-}
+const clientOf = ({ serverId, initializeParams }: Session): string => hashed(`${serverId}\n${initializeParams}`);
+
+const hashed = rememberLast((session) => {
+  const start = session.indexOf('\n') + 1;
+  const info = locate(session.slice(start), ['clientInfo']);
+  const text = info === undefined ? '' : session.slice(start + info.start, start + info.end);
+  return hash('sha256', session.slice(0, start) + text, 'base64');
+});

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 
+import { rememberLast } from '../../lib/memory/remember-last.ts';
 import type { Cache, Caches } from '../caches.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 
@@ -57,6 +58,7 @@ export class ListCache {
   readonly #ttlMs: number;
   readonly #entries: Cache<Entry>;
   readonly #lists: Cache<KeptList>;
+  readonly #hash = rememberLast((text) => hash('sha256', text, 'base64'));
 
   constructor(ttlMs: number, caches: Caches) {
     this.#ttlMs = ttlMs;
@@ -85,7 +87,7 @@ export class ListCache {
    */
   set(record: SessionRecord, key: string, result: string, now: number, isValid: () => boolean): boolean {
     if (!this.enabled) return isValid();
-    const hashed = hash('sha256', result, 'base64');
+    const hashed = this.#hash(result);
     if (this.#lists.get(hashed) === undefined) {
       if (!isValid()) return false;
       this.#lists.set(hashed, new KeptList(result));

@@ -9,6 +9,7 @@ import { type ToolView, toolView } from '../../catalog/tool-view.ts';
 import { HiddenUi } from '../../catalog/ui-resources.ts';
 import { AdapterError } from '../../errors.ts';
 import type { LockedList } from '../../lock/locked-list.ts';
+import { rememberLast } from '../../../lib/memory/remember-last.ts';
 import { yieldToEventLoop } from '../../../lib/stream/yield-to-event-loop.ts';
 import { MAX_LIST_CHARS, MAX_LIST_TOOLS } from '../../limits.ts';
 
@@ -91,6 +92,7 @@ export class NormalisedLists {
   /** What has become of definitions, which lists have in common. */
   readonly #tools: Cache<PreparedTool>;
   readonly #preparing = new Map<string, Promise<NormalisedList>>();
+  readonly #hash = rememberLast((text) => hash('sha256', text, 'base64'));
 
   constructor(options: NormalisedListsOptions) {
     this.#options = options;
@@ -110,7 +112,7 @@ export class NormalisedLists {
    */
   async of(list: string, locked?: LockedList): Promise<NormalisedList> {
     if (list.length > MAX_LIST_CHARS) throw tooLong(`is longer than ${MAX_LIST_CHARS} characters`);
-    const hashed = hash('sha256', list, 'base64');
+    const hashed = this.#hash(list);
     const key = locked === undefined ? hashed : `${hashed}\n${locked.key}`;
     const known = this.#lists.get(key) ?? this.#preparing.get(key);
     if (known !== undefined) return known;
