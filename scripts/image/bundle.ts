@@ -28,7 +28,13 @@ export async function bundle(
     platform: 'node',
     logLevel: 'silent',
   });
-  const { output } = await build.generate({ format: 'esm', chunkFileNames: '[name]-[hash].js' });
+  const { output } = await build.generate({
+    format: 'esm',
+    chunkFileNames: '[name]-[hash].js',
+    // V8 keeps the source, and with one letter outside of Latin-1 it takes two bytes for each.
+    comments: false,
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
+  });
   const files = new Map(output.flatMap((file) => (file.type === 'chunk' ? [[file.fileName, file.code] as const] : [])));
   for (const folder of lua) {
     for (const file of globSync('**/*.lua', { cwd: join(ROOT, folder) }).sort()) {
