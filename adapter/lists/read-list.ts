@@ -17,7 +17,7 @@ export const keptResultOf = rememberLast((text) => locate(text, ['result']));
 /** Whether clients may find another list in a response than the adapter does. */
 const ambiguityOf = (kind: ListName): ((text: string) => boolean) =>
   rememberLast((text) => {
-    const result = locate(text, ['result']);
+    const result = resultOf(text);
     const inList = [LISTS[kind].member, 'nextCursor'];
     return isAmbiguous(text, 0, ['result']) || (result !== undefined && isAmbiguous(text, result.start, inList));
   });

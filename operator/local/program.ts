@@ -1,6 +1,5 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
 
 import { ownProgram } from '../../lib/own-program.ts';
 
@@ -12,7 +11,7 @@ export interface Program {
   stop(graceMs: number): Promise<void>;
 }
 
-const WITH_PARENT = pathToFileURL(ownProgram('end-with-parent', import.meta.url)).href;
+const WITH_PARENT = ownProgram('end-with-parent', import.meta.url);
 
 /** The programs of the image. */
 const OURS: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { ROOT } from '../suite/command.ts';
 
@@ -44,4 +44,13 @@ export async function bundle(
     }
   }
   return files;
+}
+
+/** @param files as `bundle` gives them */
+export function writeBundle(folder: string, files: ReadonlyMap<string, string>): void {
+  for (const [name, text] of files) {
+    const path = join(folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
 }

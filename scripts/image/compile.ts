@@ -2,9 +2,9 @@
  * `npm run build`: `node scripts/image/compile.ts FOLDER` makes JavaScript of the programs, a folder for each: `main.js`, the
  * threads that it starts, what they share, and the Lua scripts.
  */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { bundle } from './bundle.ts';
+import { rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { bundle, writeBundle } from './bundle.ts';
 import { luaFolders } from './lua-folders.ts';
 
 /** Files that Node is told to run, by the names that they get in their program's folder. */
@@ -21,15 +21,12 @@ const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /** What stood in the folders of the programs is gone. */
 export async function compile(folder: string): Promise<void> {
+  const lua = luaFolders();
   for (const [program, input] of Object.entries(PROGRAMS)) {
-    const scripts = luaFolders().filter((path) => path.startsWith(`${program}/`));
+    const scripts = lua.filter((path) => path.startsWith(`${program}/`));
     const files = await bundle(input, scripts);
     await rm(join(folder, program), { recursive: true, force: true });
-    for (const [name, text] of files) {
-      const path = join(folder, program, name);
-      await mkdir(dirname(path), { recursive: true });
-      await writeFile(path, text);
-    }
+    writeBundle(join(folder, program), files);
   }
 }
 

@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { bundle } from '../../../scripts/image/bundle.ts';
+import { bundle, writeBundle } from '../../../scripts/image/bundle.ts';
 import { luaFolders } from '../../../scripts/image/lua-folders.ts';
 import { BUNDLED, PROGRAMS, ROOT } from './program-path.ts';
 
@@ -36,11 +36,7 @@ function stored(code: ReadonlyMap<string, string>): string {
   const draft = mkdtempSync(join(CACHE, 'draft-'));
   // Has the version, and says that the files are modules.
   writeFileSync(join(draft, 'package.json'), manifest);
-  for (const [name, text] of code) {
-    const path = join(draft, 'bundle', name);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-  }
+  writeBundle(join(draft, 'bundle'), code);
   try {
     renameSync(draft, folder);
   } catch (error) {
